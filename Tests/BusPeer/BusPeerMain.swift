@@ -1,0 +1,4 @@
+@main
+struct BusPeerMain {
+    static func main() async {}
+}

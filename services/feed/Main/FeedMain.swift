@@ -1,0 +1,4 @@
+@main
+struct FeedMain {
+    static func main() async {}
+}

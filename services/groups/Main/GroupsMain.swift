@@ -1,0 +1,4 @@
+@main
+struct GroupsMain {
+    static func main() async {}
+}

@@ -1,0 +1,4 @@
+@main
+struct RelayMain {
+    static func main() async {}
+}

@@ -1,0 +1,4 @@
+@main
+struct RiderIngestMain {
+    static func main() async {}
+}

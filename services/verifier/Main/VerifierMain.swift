@@ -1,0 +1,4 @@
+@main
+struct VerifierMain {
+    static func main() async {}
+}

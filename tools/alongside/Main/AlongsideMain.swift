@@ -1,0 +1,4 @@
+@main
+struct AlongsideMain {
+    static func main() async {}
+}

@@ -1,0 +1,4 @@
+@main
+struct RiderSimMain {
+    static func main() async {}
+}

@@ -22,7 +22,6 @@ struct Gateway: Sendable {
             {
             \tadmin off
             \tauto_https off
-            \tpersist_config off
             \tservers {
             \t\tprotocols h1
             \t\tmax_header_size 32KB
@@ -54,8 +53,14 @@ struct Gateway: Sendable {
             \t}
             \thandle_errors {
             \t\theader Content-Type application/json
-            \t\theader Retry-After 2
-            \t\trespond `{"error":"{http.error.status_text}","code":"gateway.error"}` {http.error.status_code}
+            \t\t@down expression `{http.error.status_code} in [502, 504]`
+            \t\thandle @down {
+            \t\t\theader Retry-After 2
+            \t\t\trespond `{"error":"service unavailable, try again","code":"service.unavailable"}` 503
+            \t\t}
+            \t\thandle {
+            \t\t\trespond `{"error":"{http.error.status_text}","code":"gateway.refused"}` {http.error.status_code}
+            \t\t}
             \t}
             }
 

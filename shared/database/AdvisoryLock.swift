@@ -126,5 +126,52 @@ public struct AdvisoryLock: Hashable, Sendable {
         return holders
     }
 
+    /// Ends the session of a holder that is frozen, so that its locks are free.
+    ///
+    /// Its open transaction is rolled back first: what it had not committed never happens, whatever
+    /// it does when it wakes up. The caller's log-in role must be the holder's (or a superuser):
+    /// PostgreSQL looks at the role that logged in, so a session that works under `SET ROLE` steps
+    /// out of it for this one statement.
+    ///
+    /// - Parameters:
+    ///   - backendPID: The server process of the holder, from ``holders(of:on:)``.
+    ///   - connection: Another session, not in a transaction that has failed.
+    /// - Returns: Whether that process is gone now; false also when it did not exist.
+    /// - Throws: ``DatabaseError`` with SQLSTATE 42501 when the role does not suffice.
+    @discardableResult
+    public static func fence(
+        _ backendPID: Int32,
+        on connection: Connection
+    ) throws(DatabaseError) -> Bool {
+        precondition(backendPID != connection.backendPID, "a session does not fence itself")
+        // How long the server may take to end the process; a free one takes some milliseconds.
+        let patienceMilliseconds = 1000
+        if connection.role != nil { try connection.script("SET ROLE NONE") }
+        defer {
+            if let role = connection.role {
+                try? connection.script("SET ROLE \(Connection.quoted(role))")
+            }
+        }
+        return try connection.query(
+            "SELECT pg_terminate_backend($1::int, $2::bigint)",
+            [.int(Int(backendPID)), .int(patienceMilliseconds)]
+        ).one().bool(0)
+    }
+
+    /// Draws the number that marks one acquisition of a lock; later ones are higher.
+    ///
+    /// - Parameters:
+    ///   - sequence: The sequence's name, with its schema.
+    ///   - connection: The session that holds the lock.
+    /// - Returns: A number that no other acquisition has.
+    /// - Throws: ``DatabaseError`` when the statement fails.
+    public static func nextEpoch(
+        from sequence: String,
+        on connection: Connection
+    ) throws(DatabaseError) -> UInt64 {
+        let value = try connection.query("SELECT nextval($1::regclass)", [.text(sequence)])
+        return UInt64(try value.one().int(0))
+    }
+
     private var parameters: [SQLValue] { [.int(Int(`class`.rawValue)), .int(Int(key))] }
 }

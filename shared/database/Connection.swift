@@ -440,3 +440,21 @@ private func sessionSettings(_ configuration: DatabaseConfiguration) -> String {
     if let role = configuration.role { sql += "SET ROLE \(Connection.quoted(role)); " }
     return sql
 }
+
+extension Connection {
+    /// Opens a connection on the calling thread, lends it and closes it; for tools and tests.
+    ///
+    /// - Parameters:
+    ///   - configuration: Where the database is.
+    ///   - body: The work; it must not keep the connection.
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws, or ``DatabaseError`` when no connection can be made.
+    public static func open<Value>(
+        _ configuration: DatabaseConfiguration,
+        _ body: (Connection) throws(DatabaseError) -> Value
+    ) throws(DatabaseError) -> Value {
+        let connection = try Connection(configuration, generation: 1)
+        defer { connection.close() }
+        return try body(connection)
+    }
+}

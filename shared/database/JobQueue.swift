@@ -42,7 +42,9 @@ final class JobQueue: Sendable {
 
     /// Adds a job, or refuses it.
     ///
-    /// - Parameter beyondLimit: For work that stands for many callers who were counted elsewhere.
+    /// - Parameters:
+    ///   - job: The work.
+    ///   - beyondLimit: For work that stands for many callers who were counted elsewhere.
     func push(_ job: Job, beyondLimit: Bool = false) {
         let refusal: DatabaseError? = state.withLock { state in
             if state.isClosed { return DatabaseError(.closed, "the database was closed") }

@@ -203,7 +203,7 @@ let testTargets: [Target] = [
     tests("RealtimeFeedTests", dependencies: ["RealtimeFeed", "TestKit"]),
     tests("DatabaseTests", dependencies: ["Database", "Telemetry", "Transit", "TestKit"]),
     tests("BusTests", dependencies: ["Bus", "BusPeer", "Database", "TestKit"]),
-    tests("WebTests", dependencies: ["Web", "TestKit"]),
+    tests("WebTests", dependencies: ["Web", "Telemetry", "TestKit", "CMicrohttpd"]),
     tests("ServiceKitTests", dependencies: ["ServiceKit", "TestKit"]),
     tests("VerificationTests", dependencies: ["Verification", "Transit", "Schedule", "TestKit"]),
     tests("AuthTests", dependencies: ["AuthService", "TestKit"]),

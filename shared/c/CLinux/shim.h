@@ -14,3 +14,8 @@
 
 // `errno` is a macro; after a call across a module boundary it is read here.
 static inline int alongside_errno(void) { return errno; }
+
+// getopt keeps its state in globals that Swift does not let pass. Zero makes glibc start afresh.
+static inline void alongside_getopt_reset(void) { optind = 0; }
+static inline int alongside_getopt_index(void) { return optind; }
+static inline const char *alongside_getopt_argument(void) { return optarg; }

@@ -1,4 +1,5 @@
 internal import CLinux
+internal import Glibc
 internal import Synchronization
 
 /// One option of a command line, usable as `-name` and as `--name`.

@@ -29,12 +29,14 @@ extension SettingsTable {
 
     /// The settings as a Markdown table, for the reference document.
     public func reference() -> String {
-        var text = "| Setting | Kind | Default | Allowed | Meaning |\n| --- | --- | --- | --- | --- |\n"
+        var text =
+            "| Setting | Kind | Default | Allowed | Meaning |\n| --- | --- | --- | --- | --- |\n"
         for declaration in declarations {
             let fallback = declaration.isRequired ? "required" : declaration.fallbackText
             let cells = [
                 "`\(declaration.key)`", declaration.kind,
-                fallback.isEmpty ? "none" : fallback, declaration.allowed
+                fallback.isEmpty ? "none" : fallback,
+                declaration.allowed
                     + (declaration.isLenient ? " (else the default, with a warning)" : ""),
                 declaration.documentation,
             ]

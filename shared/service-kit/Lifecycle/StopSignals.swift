@@ -7,9 +7,6 @@ internal import Glibc
 /// handler. Processes started from here inherit the blocked signals: whoever spawns children must
 /// reset the mask (`POSIX_SPAWN_SETSIGMASK`).
 public enum StopSignals {
-    /// How often the thread looks whether the supervisor still lives.
-    static let supervisorCheckMilliseconds = 500
-
     /// Blocks the signals in the calling thread and all threads it starts later.
     ///
     /// Call it first in `main`, before anything starts a thread. A write to a closed pipe or
@@ -22,12 +19,10 @@ public enum StopSignals {
 
     /// Starts the thread.
     ///
-    /// - Parameter supervisor: A process whose end counts as SIGTERM; the services of
-    ///   `alongside up` end with it even when it is killed.
     /// - Returns: The numbers of the signals as they come, for the life of the process.
-    public static func stream(supervisor: Int32? = nil) -> AsyncStream<Int32> {
+    public static func stream() -> AsyncStream<Int32> {
         let (stream, continuation) = AsyncStream<Int32>.makeStream()
-        let listener = Listener(supervisor: supervisor, continuation: continuation)
+        let listener = Listener(continuation)
         var thread = pthread_t()
         let context = Unmanaged.passRetained(listener).toOpaque()
         let status = pthread_create(&thread, nil, listenForSignals, context)
@@ -41,34 +36,15 @@ public enum StopSignals {
 public func exitAtOnce(_ code: Int32) { _exit(code) }
 
 private final class Listener: Sendable {
-    let supervisor: Int32?
-    let continuation: AsyncStream<Int32>.Continuation
+    private let continuation: AsyncStream<Int32>.Continuation
 
-    init(supervisor: Int32?, continuation: AsyncStream<Int32>.Continuation) {
-        self.supervisor = supervisor
-        self.continuation = continuation
-    }
+    init(_ continuation: AsyncStream<Int32>.Continuation) { self.continuation = continuation }
 
     func listen() -> Never {
         var set = stopSet()
-        var interval = timespec(
-            tv_sec: 0,
-            tv_nsec: StopSignals.supervisorCheckMilliseconds * 1_000_000
-        )
-        var supervisor = supervisor
         while true {
-            if let watched = supervisor {
-                if getppid() != watched {
-                    continuation.yield(SIGTERM)
-                    supervisor = nil
-                    continue
-                }
-                let number = sigtimedwait(&set, nil, &interval)
-                if number > 0 { continuation.yield(number) }
-            } else {
-                var number: Int32 = 0
-                if sigwait(&set, &number) == 0 { continuation.yield(number) }
-            }
+            var number: Int32 = 0
+            if sigwait(&set, &number) == 0 { continuation.yield(number) }
         }
     }
 }

@@ -199,7 +199,7 @@ let testTargets: [Target] = [
     tests("RealtimeFeedTests", dependencies: ["RealtimeFeed", "TestKit"]),
     tests("DatabaseTests", dependencies: ["Database", "TestKit"]),
     tests("BusTests", dependencies: ["Bus", "BusPeer", "Database", "TestKit"]),
-    tests("WebTests", dependencies: ["Web", "TestKit"]),
+    tests("WebTests", dependencies: ["Web", "Telemetry", "TestKit", "CMicrohttpd"]),
     tests(
         "ServiceKitTests",
         dependencies: ["ServiceKit", "Telemetry", "Transit", "Web", "Database", "TestKit"]

@@ -112,7 +112,11 @@ let shared: [Target] = [
         dependencies: ["Transit", "Telemetry", "CGtfsRealtime", "CProtobufC"],
         exclude: ["proto"]
     ),
-    library("Database", path: "shared/database", dependencies: ["Transit", "Telemetry", "CLibPQ"]),
+    library(
+        "Database",
+        path: "shared/database",
+        dependencies: ["Transit", "Telemetry", "CLibPQ", "CLinux"]
+    ),
     library(
         "Bus",
         path: "shared/bus",
@@ -197,7 +201,7 @@ let testTargets: [Target] = [
     tests("ScheduleTests", dependencies: ["Schedule", "Transit", "TestKit"]),
     tests("MessagesTests", dependencies: ["Messages", "TestKit"]),
     tests("RealtimeFeedTests", dependencies: ["RealtimeFeed", "TestKit"]),
-    tests("DatabaseTests", dependencies: ["Database", "TestKit"]),
+    tests("DatabaseTests", dependencies: ["Database", "Telemetry", "Transit", "TestKit"]),
     tests("BusTests", dependencies: ["Bus", "BusPeer", "Database", "TestKit"]),
     tests("WebTests", dependencies: ["Web", "Telemetry", "TestKit", "CMicrohttpd"]),
     tests(

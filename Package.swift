@@ -204,9 +204,15 @@ let testTargets: [Target] = [
     tests("DatabaseTests", dependencies: ["Database", "Telemetry", "Transit", "TestKit"]),
     tests("BusTests", dependencies: ["Bus", "BusPeer", "Database", "TestKit"]),
     tests("WebTests", dependencies: ["Web", "Telemetry", "TestKit", "CMicrohttpd"]),
-    tests("ServiceKitTests", dependencies: ["ServiceKit", "TestKit"]),
+    tests(
+        "ServiceKitTests",
+        dependencies: ["ServiceKit", "Telemetry", "Transit", "Web", "Database", "TestKit"]
+    ),
     tests("VerificationTests", dependencies: ["Verification", "Transit", "Schedule", "TestKit"]),
-    tests("AuthTests", dependencies: ["AuthService", "TestKit"]),
+    tests(
+        "AuthTests",
+        dependencies: ["AuthService", "ServiceKit", "Transit", "Web", "Database", "TestKit"]
+    ),
     tests("RiderIngestTests", dependencies: ["RiderIngestService", "TestKit"]),
     tests("VerifierTests", dependencies: ["VerifierService", "Verification", "TestKit"]),
     tests("FeedTests", dependencies: ["FeedService", "RealtimeFeed", "TestKit"]),

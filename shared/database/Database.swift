@@ -28,21 +28,8 @@ public final class Database: Sendable {
         self.configuration = configuration
         let queue = JobQueue(limit: configuration.queueLimit)
         self.queue = queue
-        let lost = metrics.counter(
-            "database_connections_lost_total",
-            help: "Connections to the database that ended unasked.",
-            labels: ["pool": name]
-        )
-        refused = metrics.counter(
-            "database_jobs_refused_total",
-            help: "Jobs that found the queue full, the pool closed or the server away.",
-            labels: ["pool": name]
-        )
-        metrics.gauge(
-            "database_jobs_waiting_items",
-            help: "Jobs that wait for a connection.",
-            labels: ["pool": name]
-        ) { Double(queue.count) }
+        let counts = QueueMetrics(name, queue, metrics)
+        refused = counts.refused
         threads = (0..<configuration.connections).map { number in
             ConnectionThread(
                 configuration,
@@ -50,7 +37,7 @@ public final class Database: Sendable {
                 queue: queue,
                 hooks: ConnectionThread.Hooks(),
                 logger: logger,
-                lost: lost
+                lost: counts.lost
             )
         }
     }

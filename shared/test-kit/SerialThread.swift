@@ -8,10 +8,7 @@ final class SerialThread: Sendable {
         var isRunning = false
     }
 
-    private let name: String
     private let state = Mutex(State())
-
-    init(name: String) { self.name = name }
 
     /// Suspends the caller until its work, behind all earlier work, is done.
     func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value
@@ -22,19 +19,11 @@ final class SerialThread: Sendable {
                 defer { state.isRunning = true }
                 return !state.isRunning
             }
-            if mustStart { begin() }
+            if mustStart { detachThread { self.drain() } }
         }
     }
 
-    private func begin() {
-        var thread = pthread_t()
-        let argument = Unmanaged.passRetained(self).toOpaque()
-        let failure = pthread_create(&thread, nil, serialThreadMain, argument)
-        precondition(failure == 0, "no thread can be started")
-        pthread_detach(thread)
-    }
-
-    fileprivate func drain() {
+    private func drain() {
         while true {
             let next: (@Sendable () -> Void)? = state.withLock { state in
                 guard !state.work.isEmpty else {
@@ -49,8 +38,23 @@ final class SerialThread: Sendable {
     }
 }
 
-private func serialThreadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+private final class ThreadBody: Sendable {
+    let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+}
+
+/// Starts a thread that ends with its work.
+func detachThread(_ body: @escaping @Sendable () -> Void) {
+    var thread = pthread_t()
+    let argument = Unmanaged.passRetained(ThreadBody(body)).toOpaque()
+    let failure = pthread_create(&thread, nil, detachedThreadMain, argument)
+    precondition(failure == 0, "no thread can be started")
+    pthread_detach(thread)
+}
+
+private func detachedThreadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let argument else { return nil }
-    Unmanaged<SerialThread>.fromOpaque(argument).takeRetainedValue().drain()
+    Unmanaged<ThreadBody>.fromOpaque(argument).takeRetainedValue().body()
     return nil
 }

@@ -39,7 +39,7 @@ public final class ThrowawayPostgres: Sendable {
     }
 
     private let settings: [String]
-    private let queue = SerialThread(name: "throwaway-pg")
+    private let queue = SerialThread()
     private let state = Mutex(State())
 
     /// Names a cluster that starts with its first use.
@@ -80,7 +80,7 @@ public final class ThrowawayPostgres: Sendable {
                 folder,
                 "CREATE DATABASE \(name) TEMPLATE \(template?.name ?? "template0")"
             )
-            return TestDatabase(url: Self.url(folder, name), name: name)
+            return TestDatabase(url: Self.url(folder, name), name: name, folder: folder)
         }
     }
 
@@ -233,6 +233,8 @@ public struct TestDatabase: Sendable {
     public let url: String
     /// The database's name.
     public let name: String
+    /// Where the server's socket lies.
+    public let folder: String
 
     /// Opens a pool on it.
     ///

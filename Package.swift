@@ -130,7 +130,9 @@ let shared: [Target] = [
     library(
         "ServiceKit",
         path: "shared/service-kit",
-        dependencies: ["Transit", "Telemetry", "Database", "Bus", "Web", "CSodium", "CLinux"]
+        dependencies: [
+            "Transit", "Schedule", "Telemetry", "Database", "Bus", "Web", "CSodium", "CLinux",
+        ]
     ),
     library(
         "TestKit",
@@ -143,7 +145,7 @@ let shared: [Target] = [
 
 let services: [Target] =
     service("auth", "Auth", dependencies: ["Database", "Bus", "CSodium"], migrations: true)
-    + service("rider-ingest", "RiderIngest", dependencies: ["Bus", "Schedule"])
+    + service("rider-ingest", "RiderIngest", dependencies: ["Bus"])
     + [
         // The rules that decide what a rider's word is worth: pure value types, no I/O.
         library(

@@ -93,8 +93,8 @@ struct Draft {
         to ride: ActiveRide
     ) -> RideReply.Body {
         var ride = ride
-        let outcome: BatchOutcome
-        do {
+        let outcome: Verification.BatchOutcome
+        do throws(BatchRefusal) {
             outcome = try applyBatch(
                 report.points.map(Point.init),
                 to: ride.session,
@@ -107,8 +107,10 @@ struct Draft {
                 now: circumstances.now,
                 thresholds: circumstances.thresholds
             )
-        } catch .rideEnded(let reason) {
-            return .refused(.ended(reason))
+        } catch {
+            switch error {
+            case .rideEnded(let reason): return .refused(.ended(reason))
+            }
         }
         let answer = BatchAccepted(outcome.result)
         // Nothing was accepted, so there is nothing to store and nothing to remember.

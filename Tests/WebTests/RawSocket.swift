@@ -45,6 +45,12 @@ final class RawSocket: Sendable {
         }
     }
 
+    /// Takes over a socket that has left the server, waiting for bytes like the others.
+    init(adopting descriptor: Int32) {
+        self.descriptor = descriptor
+        _ = alongside_mhd_block(descriptor)
+    }
+
     deinit { _ = CMicrohttpd.close(descriptor) }
 
     func send(_ text: String) async throws { try await send(Array(text.utf8)) }
@@ -100,12 +106,17 @@ final class RawSocket: Sendable {
         try await Self.offPool { [descriptor] in try Self.read(descriptor, count) }
     }
 
-    /// True when the peer has closed and nothing more comes.
+    /// True when the peer closes, after what it still sends.
+    ///
+    /// The library's own refusals (0.9.75) carry their head twice, so some bytes may be left over.
     func isClosedByPeer() async throws -> Bool {
         try await Self.offPool { [descriptor] in
-            var byte: UInt8 = 0
-            let count = recv(descriptor, &byte, 1, 0)
-            return count == 0 || count < 0 && alongside_mhd_errno() == ECONNRESET
+            var bytes = [UInt8](repeating: 0, count: 1024)
+            while true {
+                let count = recv(descriptor, &bytes, bytes.count, 0)
+                if count > 0 { continue }
+                return count == 0 || alongside_mhd_errno() == ECONNRESET
+            }
         }
     }
 

@@ -81,6 +81,11 @@ static inline int alongside_mhd_duplicate(int descriptor) {
     return fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
 }
 
+// Lets reads wait again; for tests of sockets that have left the library.
+static inline int alongside_mhd_block(int descriptor) {
+    return fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
+}
+
 static inline int alongside_mhd_format(
     char *text, size_t size, const char *format, va_list arguments
 ) {

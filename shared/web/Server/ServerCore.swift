@@ -68,14 +68,13 @@ final class ServerCore: Sendable {
             return refuse(exchange, on: connection, error.response, head.headers)
         }
         exchange.phase = .body
-        guard exchange.announcedLength == 0 else {
+        // Answered at this point, the library would close the connection even without a body; it
+        // calls once more when the request is whole.
+        if exchange.announcedLength != 0 {
             exchange.connection.cut(after: configuration.bodyTimeLimit)
             exchange.body.reserveCapacity(min(exchange.announcedLength ?? 0, 64 * 1024))
-            return .YES
         }
-        // The library closes the connection after a POST that is answered at this point.
-        guard method == "GET" || method == "HEAD" else { return .YES }
-        return dispatch(exchange, on: connection)
+        return .YES
     }
 
     private struct Refusal: Error {
@@ -157,11 +156,6 @@ final class ServerCore: Sendable {
         _ response: HTTPResponse,
         _ headers: HTTPHeaders
     ) -> MHD_Result {
-        if exchange.announcedLength == 0 {
-            exchange.phase = .discarding(response)
-            guard exchange.method == "GET" || exchange.method == "HEAD" else { return .YES }
-            return answer(exchange, on: connection, response)
-        }
         // Who sent Expect waits for our word before the body, so the answer comes first.
         if (exchange.announcedLength ?? 0) > Self.discardLimit || headers.contains("Expect") {
             return answer(exchange, on: connection, response, closing: true)

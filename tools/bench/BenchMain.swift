@@ -4,10 +4,11 @@ import Glibc
 struct BenchMain {
     static func main() async {
         switch CommandLine.arguments.dropFirst().first {
-        case "schedule":
-            exit(ScheduleBench.run())
+        case "schedule": exit(ScheduleBench.run())
+        case "feed": FeedBench.run()
+        case "verify": VerifyBench.run()
         default:
-            print("usage: bench schedule")
+            print("usage: bench schedule|feed|verify")
             exit(2)
         }
     }

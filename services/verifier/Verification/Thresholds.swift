@@ -1,5 +1,3 @@
-public import Transit
-
 /// The limits that the rules measure against; the rules never read the environment.
 ///
 /// The first group can be set by an operator, the second is fixed by the seed and listed here so that

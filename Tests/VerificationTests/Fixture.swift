@@ -1,4 +1,3 @@
-import Testing
 import Transit
 
 @testable import Verification
@@ -6,23 +5,23 @@ import Transit
 /// The schedule of the tests: S1 straight north, S2 a loop, four trips, built in memory.
 enum Fixture {
     /// 2026-09-02, a Wednesday; local midnight in Los Angeles (UTC−7).
-    static let date = ServiceDate("20260902")!
+    static let date = ServiceDate(daysSince1970: 20_698)
     static let startOfService: UnixSeconds = 1_788_332_400
     /// 08:00 local, when T1 leaves.
     static let eight = startOfService + 8 * 3600
 
-    static let straight = ShapeGeometry(points: [
+    static let straight = shape([
         Coordinate(latitude: 47.6, longitude: -122.33),
         Coordinate(latitude: 47.6045, longitude: -122.33),
         Coordinate(latitude: 47.609, longitude: -122.33),
-    ])!
-    static let loop = ShapeGeometry(points: [
+    ])
+    static let loop = shape([
         Coordinate(latitude: 47.6, longitude: -122.33),
         Coordinate(latitude: 47.6045, longitude: -122.33),
         Coordinate(latitude: 47.6045, longitude: -122.3234),
         Coordinate(latitude: 47.6, longitude: -122.3234),
         Coordinate(latitude: 47.6, longitude: -122.33),
-    ])!
+    ])
 
     static let t1 = trip("T1", "R1", straight, ["ST1", "ST2", "ST3"], [0, 500, 1001], 8 * 3600)
     static let t2 = trip("T2", "R1", straight, ["ST1", "ST2", "ST3"], [0, 500, 1001], 9 * 3600)
@@ -86,6 +85,13 @@ enum Fixture {
             departure: time,
             coordinate: shape.point(at: along)
         )
+    }
+
+    private static func shape(_ points: [Coordinate]) -> ShapeGeometry {
+        guard let shape = ShapeGeometry(points: points) else {
+            preconditionFailure("the fixture's shapes have two points or more")
+        }
+        return shape
     }
 
     // MARK: - Points

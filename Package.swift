@@ -112,7 +112,11 @@ let shared: [Target] = [
         dependencies: ["Transit", "Telemetry", "CGtfsRealtime", "CProtobufC"],
         exclude: ["proto"]
     ),
-    library("Database", path: "shared/database", dependencies: ["Transit", "Telemetry", "CLibPQ"]),
+    library(
+        "Database",
+        path: "shared/database",
+        dependencies: ["Transit", "Telemetry", "CLibPQ", "CLinux"]
+    ),
     library(
         "Bus",
         path: "shared/bus",
@@ -126,7 +130,9 @@ let shared: [Target] = [
     library(
         "ServiceKit",
         path: "shared/service-kit",
-        dependencies: ["Transit", "Telemetry", "Database", "Bus", "Web", "CSodium", "CLinux"]
+        dependencies: [
+            "Transit", "Schedule", "Telemetry", "Database", "Bus", "Web", "CSodium", "CLinux",
+        ]
     ),
     library(
         "TestKit",
@@ -139,7 +145,7 @@ let shared: [Target] = [
 
 let services: [Target] =
     service("auth", "Auth", dependencies: ["Database", "Bus", "CSodium"], migrations: true)
-    + service("rider-ingest", "RiderIngest", dependencies: ["Bus", "Schedule"])
+    + service("rider-ingest", "RiderIngest", dependencies: ["Bus"])
     + [
         // The rules that decide what a rider's word is worth: pure value types, no I/O.
         library(
@@ -197,12 +203,18 @@ let testTargets: [Target] = [
     tests("ScheduleTests", dependencies: ["Schedule", "Transit", "TestKit"]),
     tests("MessagesTests", dependencies: ["Messages", "TestKit"]),
     tests("RealtimeFeedTests", dependencies: ["RealtimeFeed", "TestKit"]),
-    tests("DatabaseTests", dependencies: ["Database", "TestKit"]),
+    tests("DatabaseTests", dependencies: ["Database", "Telemetry", "Transit", "TestKit"]),
     tests("BusTests", dependencies: ["Bus", "BusPeer", "Database", "TestKit"]),
-    tests("WebTests", dependencies: ["Web", "TestKit"]),
-    tests("ServiceKitTests", dependencies: ["ServiceKit", "TestKit"]),
+    tests("WebTests", dependencies: ["Web", "Telemetry", "TestKit", "CMicrohttpd"]),
+    tests(
+        "ServiceKitTests",
+        dependencies: ["ServiceKit", "Telemetry", "Transit", "Web", "Database", "TestKit"]
+    ),
     tests("VerificationTests", dependencies: ["Verification", "Transit", "Schedule", "TestKit"]),
-    tests("AuthTests", dependencies: ["AuthService", "TestKit"]),
+    tests(
+        "AuthTests",
+        dependencies: ["AuthService", "ServiceKit", "Transit", "Web", "Database", "TestKit"]
+    ),
     tests("RiderIngestTests", dependencies: ["RiderIngestService", "TestKit"]),
     tests("VerifierTests", dependencies: ["VerifierService", "Verification", "TestKit"]),
     tests("FeedTests", dependencies: ["FeedService", "RealtimeFeed", "TestKit"]),

@@ -112,6 +112,9 @@ public final class ScheduleIndex: Sendable {
     /// The calendar of a service.
     public func calendar(_ id: ServiceID) -> ServiceCalendar? { calendars[id] }
 
+    /// The ids of all services that have a calendar, sorted by bytes.
+    public var serviceIDs: [ServiceID] { calendars.keys.sorted() }
+
     /// The rider trips of a route, sorted by the bytes of their ids.
     public func tripIDs(of route: RouteID) -> [TripID] { tripsOfRoute[route] ?? [] }
 

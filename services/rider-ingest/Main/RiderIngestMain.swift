@@ -1,4 +1,7 @@
+import RiderIngestService
+import ServiceKit
+
 @main
 struct RiderIngestMain {
-    static func main() async {}
+    static func main() async { await ServiceRunner.main(RiderIngest.definition) }
 }

@@ -1,4 +1,7 @@
+import ServiceKit
+import VerifierService
+
 @main
 struct VerifierMain {
-    static func main() async {}
+    static func main() async { await ServiceRunner.main(Verifier.definition) }
 }

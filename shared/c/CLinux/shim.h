@@ -21,6 +21,11 @@
 // `errno` is a macro; after a call across a module boundary it is read here.
 static inline int alongside_errno(void) { return errno; }
 
+// getopt keeps its state in globals that Swift does not let pass. Zero makes glibc start afresh.
+static inline void alongside_getopt_reset(void) { optind = 0; }
+static inline int alongside_getopt_index(void) { return optind; }
+static inline const char *alongside_getopt_argument(void) { return optarg; }
+
 // Starts a program as a child that ends with its parent's thread, in a process group of its own (so that Ctrl-C reaches the parent
 // alone and it decides the order), with default signals and output appended to `output`. posix_spawn cannot set the death signal.
 // Only async-signal-safe calls happen between fork and exec. Returns the process id, or -1 with errno.

@@ -23,15 +23,26 @@ CREATE TABLE verifier.rides (
     started_at timestamptz NOT NULL,
     ended_at timestamptz,
     updated_at timestamptz NOT NULL,
-    -- Streaks and the last points, as the verifier writes them; the positions in it go when the ride ends.
-    session bytea,
+    -- Streaks, and the last points as far as the rules need them. Where the rider is (along_shape, speed) is cleared at the ride's
+    -- end and never written for a blocked rider.
+    match_streak integer NOT NULL DEFAULT 0,
+    off_route_streak integer NOT NULL DEFAULT 0,
+    contradiction_streak integer NOT NULL DEFAULT 0,
+    recent_outcomes text NOT NULL DEFAULT '',
+    first_matched_at timestamptz,
+    last_matched_at timestamptz,
+    last_accepted_at timestamptz,
+    last_corroboration text NOT NULL DEFAULT 'unavailable',
+    shape_hash bigint NOT NULL DEFAULT 0,
+    along_shape double precision,
+    speed double precision,
     -- The last batch: its digest and the answer it got, so that the same batch sent again gets the same answer.
     batch_digest bigint,
     batch_answer bytea,
     -- The request that ended the ride, so that its repeat gets the summary.
     ended_by uuid,
     CHECK ((status = 'ended') = (ended_at IS NOT NULL)),
-    CHECK (status = 'active' OR session IS NULL)
+    CHECK (status = 'active' OR (along_shape IS NULL AND speed IS NULL AND batch_answer IS NULL))
 );
 -- The second of two starts that race in different verifiers meets this.
 CREATE UNIQUE INDEX rides_one_active_per_rider ON verifier.rides (rider_id) WHERE status = 'active';

@@ -1,0 +1,46 @@
+import Database
+import Telemetry
+import TestKit
+import Testing
+
+/// Polls a condition of another process until it holds.
+///
+/// A suite's time limit ends a wait that never does.
+func eventually(_ condition: @Sendable () async throws -> Bool) async throws {
+    while try await !condition() {
+        try Task.checkCancellation()
+        await Task.yield()
+        try await Task.sleep(for: .milliseconds(5))
+    }
+}
+
+extension TestDatabase {
+    /// A configuration whose limits are short enough for tests.
+    func configuration(role: String? = nil, queueLimit: Int = 1024) -> DatabaseConfiguration {
+        DatabaseConfiguration(url: url, role: role, connections: 1, queueLimit: queueLimit)
+    }
+
+    /// Runs statements from outside the pool under test.
+    func run(_ sql: String) async throws {
+        let database = open(connections: 1)
+        try await database.withConnection { connection throws(DatabaseError) in
+            try connection.script(sql)
+        }
+        await database.close()
+    }
+
+    /// Reads one whole number from outside the pool under test.
+    func number(_ sql: String) async throws -> Int {
+        let database = open(connections: 1)
+        let number = try await database.withConnection { connection throws(DatabaseError) in
+            try connection.query(sql).one().int(0)
+        }
+        await database.close()
+        return number
+    }
+}
+
+/// The error that `body` throws.
+func failure(_ body: () async throws -> Void) async -> DatabaseError? {
+    await #expect(throws: DatabaseError.self) { try await body() }
+}

@@ -1,0 +1,64 @@
+internal import Bus
+internal import Messages
+public import ServiceKit
+internal import Telemetry
+internal import Web
+
+/// The riders' HTTP surface; any number of them, without state.
+public enum RiderIngest {
+    /// Whether riders may report at all (spec 1.13; on by default here).
+    private static let riderMode = Setting.flag(
+        "RIDER_MODE_ENABLED",
+        default: true,
+        "Whether riders may report; off answers 404 on their paths."
+    ).lenient
+
+    /// The service as the executable runs it.
+    public static let definition = ServiceDefinition(
+        name: ServiceNames.riderIngest,
+        summary: "Takes riders' reports over HTTP and brings them to the verifier of their trip.",
+        publicPort: 8102,
+        internalPort: 9102,
+        keyFamilies: [.rider, .staff],
+        usesBus: true,
+        settings: [riderMode.declaration],
+        build: { context in build(context) }
+    )
+
+    private static func build(_ context: ServiceContext) -> ServiceParts {
+        guard context.settings[riderMode] else { return ServiceParts() }
+        let bus = context.bus
+        let verifiers = VerifierClient(
+            VerifierClient.Transport(
+                ask: { body, instance, timeout, trace throws(BusError) in
+                    try await bus.request(
+                        body,
+                        to: instance,
+                        timeout: timeout,
+                        resend: false,
+                        trace: trace
+                    )
+                },
+                living: { bus.instances(of: ServiceNames.verifier) },
+                sleep: { try? await Task.sleep(for: $0) },
+                now: { .now }
+            ),
+            metrics: context.metrics
+        )
+        bus.subscribe(topic: BusTopics.slots, of: ServiceNames.verifier) { publication in
+            guard let table = try? SlotTable(decoding: publication.body) else { return }
+            verifiers.heard(table)
+        }
+        context.metrics.gauge(
+            "verifier_slots_known_items",
+            help: "Slots whose owner is known, of 256."
+        ) { Double(verifiers.knownSlots) }
+        context.readiness.check {
+            verifiers.knownSlots == 256
+                ? .ready : .notReady("verifiers: \(256 - verifiers.knownSlots) slots have no owner")
+        }
+        return ServiceParts(
+            endpoints: RiderEndpoints(verifiers: verifiers, now: context.clock.now).all
+        )
+    }
+}

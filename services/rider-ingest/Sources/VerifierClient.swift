@@ -1,0 +1,131 @@
+internal import Bus
+internal import Messages
+internal import Synchronization
+internal import Telemetry
+internal import Transit
+
+/// Sends requests to the verifier that owns their slot, and waits out a change of owner.
+///
+/// Ownership is heard from the verifiers' slot tables and corrected by their refusals. A request
+/// whose connection breaks is sent once more and never twice more, so that a message that kills
+/// its reader cannot take one verifier down after the other.
+final class VerifierClient: Sendable {
+    /// The longest that a phone waits; the SDK gives up at 10 s (architecture, section 5).
+    static let patience = Duration.seconds(8)
+    /// How often an owner is looked for while there is none.
+    static let pause = Duration.milliseconds(50)
+    /// How often a request may meet a broken connection: the first time and once more.
+    static let attempts = 2
+
+    /// What the client needs of the bus; tests hand in their own.
+    struct Transport: Sendable {
+        /// Asks one instance.
+        let ask: @Sendable (
+            _ body: [UInt8], _ instance: String, _ timeout: Duration, _ trace: TraceID
+        ) async throws(BusError) -> [UInt8]
+        /// The verifiers that live.
+        let living: @Sendable () -> [String]
+        /// Waits; a test's clock moves instead.
+        let sleep: @Sendable (Duration) async -> Void
+        /// Monotonic time.
+        let now: @Sendable () -> ContinuousClock.Instant
+    }
+
+    private let transport: Transport
+    private let directory = Mutex(SlotDirectory())
+    private let lost: Counter
+    private let unowned: Counter
+
+    /// Makes a client.
+    init(_ transport: Transport, metrics: Metrics) {
+        self.transport = transport
+        lost = metrics.counter(
+            "verifier_requests_lost_total",
+            help: "Requests whose connection to the verifier broke."
+        )
+        unowned = metrics.counter(
+            "verifier_requests_unowned_total",
+            help: "Requests given up because no verifier owned their slot in time."
+        )
+    }
+
+    /// How many slots have a known owner.
+    var knownSlots: Int { directory.withLock { $0.count } }
+
+    /// Hears a verifier's whole slot table.
+    func heard(_ table: SlotTable) { directory.withLock { $0.merge(table) } }
+
+    /// Asks the owner of a slot.
+    ///
+    /// - Returns: The answer; a slot without an owner for too long is refused as `unavailable`.
+    func ask(_ body: RideRequest.Body, slot: Slot, trace: TraceID) async -> RideReply.Body {
+        let request = RideRequest(requestID: .random(), trace: trace, body: body)
+        let bytes = request.encoded()
+        let deadline = transport.now() + Self.patience
+        var broken = 0
+        while transport.now() < deadline, !Task.isCancelled {
+            guard let owner = directory.withLock({ $0.owner(of: slot) }) else {
+                await transport.sleep(Self.pause)
+                continue
+            }
+            let remaining = deadline - transport.now()
+            do throws(BusError) {
+                let answer = try await transport.ask(bytes, owner, remaining, trace)
+                guard let reply = try? RideReply(decoding: answer) else {
+                    return .refused(RideRefusal(.failed))
+                }
+                guard case .refused(let refusal) = reply.body, refusal.code == .notOwner else {
+                    return reply.body
+                }
+                directory.withLock { directory in
+                    // Its own table says more; only a wrong entry is corrected here.
+                    guard directory.owner(of: slot) == owner else { return }
+                    directory.note(refusal.owner, owns: slot)
+                    if refusal.owner.isEmpty || refusal.owner == owner { directory.forget(slot) }
+                }
+                await transport.sleep(Self.pause)
+            } catch .connectionLost {
+                broken += 1
+                lost.add()
+                guard broken < Self.attempts else { return .refused(.away) }
+                forget(owner, slot)
+            } catch .timeout {
+                return .refused(.away)
+            } catch .cancelled {
+                return .refused(.away)
+            } catch {
+                // It never ran: the instance is gone, stopping or full.
+                forget(owner, slot)
+                await transport.sleep(Self.pause)
+            }
+        }
+        unowned.add()
+        return .refused(.away)
+    }
+
+    /// Asks any verifier; for what the database answers.
+    func askAny(_ body: RideRequest.Body, trace: TraceID) async -> RideReply.Body {
+        let bytes = RideRequest(requestID: .random(), trace: trace, body: body).encoded()
+        for instance in transport.living().shuffled() {
+            if let answer = try? await transport.ask(bytes, instance, .seconds(2), trace),
+                let reply = try? RideReply(decoding: answer)
+            {
+                return reply.body
+            }
+        }
+        return .refused(.away)
+    }
+
+    /// Forgets an owner that is not there any more, so that its successor's table is waited for.
+    private func forget(_ owner: String, _ slot: Slot) {
+        let living = Set(transport.living())
+        directory.withLock { directory in
+            if !living.contains(owner) { directory.remove(owner) }
+        }
+    }
+}
+
+extension RideRefusal {
+    /// No verifier could be asked.
+    static let away = RideRefusal(.unavailable, retryAfterSeconds: 2)
+}

@@ -1,0 +1,124 @@
+internal import Synchronization
+internal import Transit
+internal import Verification
+
+/// The rides of the slots that this process owns.
+///
+/// Written by the writer's thread alone, after a commit; read by everyone. What is here is
+/// committed: a batch works on copies until its transaction is.
+final class RideBook: Sendable {
+    private struct OwnedSlot {
+        let epoch: UInt64
+        var rides: Set<UniqueID> = []
+    }
+
+    private struct State {
+        var slots: [Slot: OwnedSlot] = [:]
+        var rides: [UniqueID: ActiveRide] = [:]
+        var changedSlots: Set<Slot> = []
+    }
+
+    private let state = Mutex(State())
+
+    init() {}
+
+    // MARK: - Reading
+
+    /// Whether this process may answer for a slot.
+    func owns(_ slot: Slot) -> Bool { state.withLock { $0.slots[slot] != nil } }
+
+    /// The owned slots with the number drawn when each was acquired.
+    var ownedSlots: [Slot: UInt64] { state.withLock { $0.slots.mapValues(\.epoch) } }
+
+    /// How many rides are under way here.
+    var rideCount: Int { state.withLock { $0.rides.count } }
+
+    /// A ride under way in an owned slot.
+    func ride(_ id: UniqueID) -> ActiveRide? { state.withLock { $0.rides[id] } }
+
+    /// The rides of an owned slot.
+    func rides(in slot: Slot) -> [ActiveRide] {
+        state.withLock { state in
+            (state.slots[slot]?.rides ?? []).compactMap { state.rides[$0] }
+        }
+    }
+
+    /// All rides under way here.
+    var allRides: [ActiveRide] { state.withLock { Array($0.rides.values) } }
+
+    /// The owned slots that have rides, and those whose rides changed since the last call.
+    func slotsToPublish() -> [(slot: Slot, epoch: UInt64, members: [Member])] {
+        state.withLock { state in
+            var result: [(Slot, UInt64, [Member])] = []
+            for (slot, owned) in state.slots
+            where !owned.rides.isEmpty || state.changedSlots.contains(slot) {
+                let members = owned.rides.compactMap { state.rides[$0]?.member }
+                result.append((slot, owned.epoch, members))
+            }
+            state.changedSlots = []
+            return result
+        }
+    }
+
+    // MARK: - Writing, on the writer's thread
+
+    /// Takes a slot over with the rides that its rows hold.
+    func acquire(_ slot: Slot, epoch: UInt64, rides: [ActiveRide]) {
+        state.withLock { state in
+            state.slots[slot] = OwnedSlot(epoch: epoch, rides: Set(rides.map(\.rideID)))
+            for ride in rides { state.rides[ride.rideID] = ride }
+            state.changedSlots.insert(slot)
+        }
+    }
+
+    /// Forgets slots and their rides; their rows say all that a new owner needs.
+    func release(_ slots: some Sequence<Slot>) {
+        state.withLock { state in
+            for slot in slots {
+                for id in state.slots.removeValue(forKey: slot)?.rides ?? [] {
+                    state.rides[id] = nil
+                }
+                state.changedSlots.remove(slot)
+            }
+        }
+    }
+
+    /// Forgets everything: the connection that held the locks is gone.
+    ///
+    /// - Returns: The slots that were owned.
+    @discardableResult
+    func releaseAll() -> [Slot] {
+        state.withLock { state in
+            let slots = Array(state.slots.keys)
+            state = State()
+            return slots
+        }
+    }
+
+    /// Takes what a committed transaction changed; nil is a ride that ended.
+    func adopt(_ changes: [UniqueID: ActiveRide?]) {
+        state.withLock { state in
+            for (id, ride) in changes {
+                let slot = id.slot
+                guard state.slots[slot] != nil else { continue }
+                state.changedSlots.insert(slot)
+                if let ride {
+                    state.rides[id] = ride
+                    state.slots[slot]?.rides.insert(id)
+                } else {
+                    state.rides[id] = nil
+                    state.slots[slot]?.rides.remove(id)
+                }
+            }
+        }
+    }
+
+    /// Changes what is not stored: allowances, and ends that could not be stored.
+    func update(_ id: UniqueID, _ change: (inout ActiveRide) -> Void) {
+        state.withLock { state in
+            guard var ride = state.rides[id] else { return }
+            change(&ride)
+            state.rides[id] = ride
+        }
+    }
+}

@@ -1,0 +1,38 @@
+internal import Transit
+
+/// How many slots a verifier takes or gives back, from what it sees at the moment.
+enum SlotBalance: Equatable {
+    /// Take free slots, at most this many.
+    case acquire(Int)
+    /// Give one slot back; the others take it. One by one, so that few rides wait at a time.
+    case release
+    /// The share is right.
+    case keep
+
+    /// How many slots there are.
+    static let slotCount = 256
+
+    /// The share of each of `instances` verifiers, rounded up so that no slot is left over.
+    static func share(of instances: Int) -> Int {
+        (slotCount + max(1, instances) - 1) / max(1, instances)
+    }
+
+    /// Decides the next step.
+    ///
+    /// - Parameters:
+    ///   - owned: How many slots this verifier owns.
+    ///   - instances: How many verifiers live, this one included.
+    static func next(owned: Int, instances: Int) -> SlotBalance {
+        let share = share(of: instances)
+        if owned < share { return .acquire(share - owned) }
+        return owned > share ? .release : .keep
+    }
+
+    /// The slots in the order in which an instance tries them; instances start at different places, so
+    /// that they meet less often.
+    static func order(for instance: String, except owned: Set<Slot>) -> [Slot] {
+        let start = Int(Slot(of: TripID(instance)).rawValue)
+        return (0..<slotCount).map { Slot(UInt8(truncatingIfNeeded: start + $0)) }
+            .filter { !owned.contains($0) }
+    }
+}

@@ -1,0 +1,68 @@
+internal import ServiceKit
+internal import Verification
+
+/// The verifier's own settings: the thresholds that the seed lets an operator set (spec 1.13).
+enum VerifierSettings {
+    private static let shapeDistance = Setting.number(
+        "RIDER_MAX_SHAPE_DISTANCE",
+        default: 60,
+        in: 1...10_000,
+        "Metres from the shape, beside the reported accuracy, within which a point matches."
+    ).lenient
+    private static let speed = Setting.number(
+        "RIDER_MAX_SPEED",
+        default: 35,
+        in: 0.1...1000,
+        "Metres per second along the shape above which a point is implausible."
+    ).lenient
+    private static let early = Setting.duration(
+        "RIDER_SCHEDULE_EARLY",
+        default: .seconds(900),
+        in: .seconds(-86_400)...(.seconds(86_400)),
+        "How far ahead of the schedule a point may be; zero and less are taken literally."
+    ).lenient
+    private static let late = Setting.duration(
+        "RIDER_SCHEDULE_LATE",
+        default: .seconds(5400),
+        in: .seconds(-86_400)...(.seconds(86_400)),
+        "How far behind the schedule a point may be; zero and less are taken literally."
+    ).lenient
+    private static let pointAge = Setting.duration(
+        "RIDER_POINT_MAX_AGE",
+        default: .seconds(90),
+        in: .seconds(1)...(.seconds(3600)),
+        "How old a ride's latest matched point may be for the ride to be published."
+    ).lenient
+    private static let trustedAge = Setting.duration(
+        "TRUSTED_FEED_MAX_AGE",
+        default: .seconds(300),
+        in: .seconds(1)...(.seconds(3600)),
+        "How old a trusted vehicle may be to be compared with."
+    ).lenient
+    private static let skew = Setting.duration(
+        "RIDER_CORROBORATION_MAX_SKEW",
+        default: .zero,
+        in: .zero...(.seconds(3600)),
+        "Time between a point and a trusted vehicle beyond which they are not compared; 0 is off."
+    )
+
+    static var declarations: [SettingDeclaration] {
+        [
+            shapeDistance.declaration, speed.declaration, early.declaration, late.declaration,
+            pointAge.declaration, trustedAge.declaration, skew.declaration,
+        ]
+    }
+
+    static func thresholds(_ settings: Settings) -> Thresholds {
+        var thresholds = Thresholds()
+        thresholds.maxShapeDistanceMeters = settings[shapeDistance]
+        thresholds.maxSpeedMetersPerSecond = settings[speed]
+        thresholds.scheduleEarlySeconds = settings[early].components.seconds
+        thresholds.scheduleLateSeconds = settings[late].components.seconds
+        thresholds.pointMaxAgeSeconds = settings[pointAge].components.seconds
+        thresholds.trustedMaxAgeSeconds = settings[trustedAge].components.seconds
+        let maxSkew = settings[skew].components.seconds
+        thresholds.corroborationMaxSkewSeconds = maxSkew > 0 ? maxSkew : nil
+        return thresholds
+    }
+}

@@ -1,0 +1,49 @@
+/// Every limit of the bus, with its unit; the defaults carry their reasons.
+public struct BusLimits: Sendable, Hashable {
+    /// Largest body in bytes: the feed of 50,000 vehicles in all its forms stays below it.
+    public var messageBytes = 16 << 20
+    /// Unanswered requests per instance: ten times what a busy ingest has under way to one verifier.
+    public var windowRequests = 1024
+    /// Bytes of unanswered requests per instance, so that a window of large bodies stays bounded.
+    public var windowBytes = 64 << 20
+    /// Handlers running at once: they wait for commits, not for a core.
+    public var runningRequests = 256
+    /// Accepted requests that wait for a handler; beyond it a request is refused as busy.
+    public var queuedRequests = 2048
+    /// Publications that wait for the bus thread: four times all slots of a fleet.
+    public var queuedPublications = 4096
+    /// Retained (topic, key) pairs: 256 slots and what else a process says about itself.
+    public var retainedStates = 1024
+    /// Publications queued per subscriber; one that is slower than this loses messages.
+    public var subscriberQueue = 4096
+    /// How long a stopping bus waits for its handlers.
+    public var drain: Duration = .seconds(5)
+    /// How long a stopping bus waits for the network to take the last bytes.
+    public var flush: Duration = .seconds(2)
+    /// How often the directory is asked and told that this instance lives.
+    public var directoryInterval: Duration = .seconds(1)
+
+    /// Makes the default limits.
+    public init() {}
+
+    /// Messages taken from one socket before the others get their turn.
+    static let drainBudget = 256
+    /// Bytes that an envelope may add to a body (names are bounded, see ``Wire/nameBytes``).
+    static let envelopeBytes = 4096
+    /// Heartbeat interval and silence after which a connection counts as lost, in milliseconds.
+    static let heartbeat: (interval: Int32, timeout: Int32) = (1000, 3000)
+    /// First and longest pause between attempts to connect, in milliseconds.
+    static let reconnect: (first: Int32, longest: Int32) = (100, 2000)
+    /// The longest sleep of the bus thread in milliseconds; a later wake means it was stopped.
+    static let longestPoll = 500
+    /// A turn later than this was a frozen process, not a busy machine, in nanoseconds.
+    static let stall: UInt64 = 1_000_000_000
+    /// After a freeze, messages count as old until the socket was empty this much later.
+    static let stallSettle: UInt64 = 200_000_000
+    /// The least time between two requests for the whole state of one topic, in nanoseconds.
+    static let resynchronize: UInt64 = 1_000_000_000
+    /// A request is sent at most this often, so that one that kills its reader stops there.
+    static let attempts = 2
+    /// The longest path of a Unix socket that the system takes, in bytes.
+    static let socketPathBytes = 107
+}

@@ -1,0 +1,25 @@
+/// The names that publishers and subscribers of the bus agree on.
+public enum BusTopics {
+    /// ``Estimates`` of a slot, whole; the key is the slot's number. Published by verifiers.
+    public static let estimates = "estimates"
+    /// ``SlotTable`` of a verifier, whole.
+    public static let slots = "slots"
+    /// ``TrustedVehicles``, whole. Published by the feed's builder.
+    public static let trusted = "trusted"
+}
+
+/// The names of the services as they stand in the bus's directory.
+public enum ServiceNames {
+    /// Accounts, installations and tokens.
+    public static let auth = "auth"
+    /// The riders' HTTP surface.
+    public static let riderIngest = "rider-ingest"
+    /// Rides and verdicts.
+    public static let verifier = "verifier"
+    /// Publication.
+    public static let feed = "feed"
+    /// Friendships and memberships.
+    public static let groups = "groups"
+    /// Open sockets.
+    public static let relay = "relay"
+}

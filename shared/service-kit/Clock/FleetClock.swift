@@ -1,0 +1,32 @@
+public import Database
+public import Transit
+
+/// The one offset of a fleet whose clock is shifted (`ALONGSIDE_CLOCK_START`).
+///
+/// The first process to start fixes it in `bus.clock`; every later one, and every restart, takes
+/// that row, so that time neither jumps back nor differs between processes.
+public enum FleetClock {
+    /// Reads the fleet's offset, fixing it when there is none.
+    ///
+    /// - Parameters:
+    ///   - start: The instant that the first process calls now, in POSIX seconds.
+    ///   - now: The wall clock in POSIX seconds.
+    ///   - connection: A connection that may read and write `bus.clock`.
+    /// - Returns: What is added to the wall clock, in seconds.
+    /// - Throws: ``DatabaseError`` when the row can neither be written nor read.
+    public static func offsetSeconds(
+        start: UnixSeconds,
+        now: UnixSeconds,
+        on connection: Connection
+    ) throws(DatabaseError) -> Int64 {
+        try connection.execute(
+            """
+            INSERT INTO bus.clock (offset_seconds)
+            SELECT $1::bigint WHERE NOT EXISTS (SELECT FROM bus.clock)
+            ON CONFLICT DO NOTHING
+            """,
+            [.int64(start - now)]
+        )
+        return try connection.query("SELECT offset_seconds FROM bus.clock").one().int64(0)
+    }
+}

@@ -1,0 +1,99 @@
+public import Web
+
+extension TokenVerifier: Authorizer {
+    /// Admits or refuses a request by its `Authorization` header.
+    ///
+    /// - Parameters:
+    ///   - request: The head of the request.
+    ///   - access: What the endpoint demands.
+    /// - Returns: The caller.
+    /// - Throws: 401 without a valid token, 403 for a valid one of another role and for one of a
+    ///   family that this process does not hold, 503 while revocations cannot be looked up.
+    public func authorize(_ request: HTTPRequest, access: Access) throws(HTTPError) -> Principal? {
+        switch access {
+        case .anyone: return nil
+        // Keys have no place in a token; the service that has them brings its own authorizer.
+        case .apiKey: throw HTTPError.unauthorized
+        case .roles(let roles):
+            let claims = try claims(in: request)
+            guard roles.contains(claims.role) else {
+                throw roles == [.admin] && claims.role == .driver
+                    ? HTTPError.adminRequired : HTTPError.forbidden
+            }
+            return Principal(
+                subject: claims.subject,
+                role: claims.role,
+                tokenID: claims.tokenID,
+                handle: claims.handle,
+                email: claims.email
+            )
+        }
+    }
+
+    private func claims(in request: HTTPRequest) throws(HTTPError) -> TokenClaims {
+        guard let token = bearerToken(in: request.headers) else { throw .missingAuthorization }
+        do throws(TokenFault) {
+            return try claims(of: token)
+        } catch {
+            switch error {
+            case .otherFamily: throw HTTPError.forbidden
+            case .revocationsUnknown: throw HTTPError.revocationsUnavailable
+            default: throw HTTPError.invalidToken
+            }
+        }
+    }
+}
+
+/// The token of exactly one `Authorization: Bearer <token>` line (RFC 6750).
+private func bearerToken(in headers: HTTPHeaders) -> String? {
+    let lines = headers.values("Authorization")
+    guard lines.count == 1, let line = lines.first else { return nil }
+    let parts = line.split(separator: " ", omittingEmptySubsequences: false)
+    guard parts.count == 2, parts[0].lowercased() == "bearer", !parts[1].isEmpty else { return nil }
+    return String(parts[1])
+}
+
+extension HTTPError {
+    /// 401 without exactly one well-formed `Authorization` header.
+    public static let missingAuthorization = HTTPError(
+        status: 401,
+        code: "auth.missing_authorization",
+        message: "missing or invalid authorization header"
+    )
+
+    /// 401 for a token that is not valid, whatever the reason.
+    public static let invalidToken = HTTPError(
+        status: 401,
+        code: "auth.invalid_token",
+        message: "invalid token"
+    )
+
+    /// 401 where no claims stand behind a request that needs some.
+    public static let unauthorized = HTTPError(
+        status: 401,
+        code: "auth.unauthorized",
+        message: "unauthorized"
+    )
+
+    /// 403 for a caller of another role.
+    public static let forbidden = HTTPError(
+        status: 403,
+        code: "auth.forbidden",
+        message: "forbidden"
+    )
+
+    /// 403 for a driver where only admins may.
+    public static let adminRequired = HTTPError(
+        status: 403,
+        code: "auth.admin_required",
+        message: "admin access required"
+    )
+
+    /// 503 while nobody can say whether a token has been revoked: it fails closed.
+    public static let revocationsUnavailable = HTTPError(
+        status: 503,
+        code: "auth.revocations_unavailable",
+        message: "revocations cannot be checked now, try again",
+        retryAfter: 2
+    )
+}

@@ -1,0 +1,63 @@
+extension HTTPRequest {
+    /// The body as one strict JSON object: the media type, the size, compression and the text are
+    /// checked in this order.
+    ///
+    /// - Parameter limit: The most bytes after inflating; nil is the endpoint's own limit.
+    /// - Returns: The object, for reading by name.
+    /// - Throws: 415 for another media type, 413 for too many bytes, 400 for bad JSON.
+    public func jsonObject(limit: Int? = nil) throws(HTTPError) -> JSONObject {
+        try JSONObject(parsing: try jsonBytes(limit: limit))
+    }
+
+    /// The bytes of a JSON body, inflated, for a reader of its own.
+    ///
+    /// - Parameter limit: The most bytes after inflating; nil is the endpoint's own limit.
+    /// - Returns: The bytes, whose JSON is not checked yet.
+    /// - Throws: 415 for another media type, 413 for too many bytes, 400 for bad compression.
+    public func jsonBytes(limit: Int? = nil) throws(HTTPError) -> [UInt8] {
+        guard hasJSONMediaType else {
+            throw HTTPError(
+                status: 415,
+                code: "body.media_type",
+                message: "Content-Type must be application/json"
+            )
+        }
+        return try decodedBody(limit: limit)
+    }
+
+    /// The body without its content coding.
+    ///
+    /// - Parameter limit: The most bytes after inflating; nil is the endpoint's own limit.
+    /// - Returns: The bytes.
+    /// - Throws: 415 for an unknown coding, 413 for too many bytes, 400 for bad compression.
+    public func decodedBody(limit: Int? = nil) throws(HTTPError) -> [UInt8] {
+        let limit = limit ?? bodyLimit
+        guard body.count <= limit else { throw .bodyTooLarge }
+        guard let coding = headers.first("Content-Encoding")?.lowercased() else { return body }
+        switch coding {
+        case "identity", "": return body
+        case "gzip", "x-gzip":
+            do throws(GzipError) {
+                return try Gzip.inflate(body, limit: limit)
+            } catch {
+                switch error {
+                case .tooLarge: throw .bodyTooLarge
+                case .malformed:
+                    throw .badRequest("request body is not valid gzip", code: "body.compression")
+                }
+            }
+        default:
+            throw HTTPError(
+                status: 415,
+                code: "body.encoding",
+                message: "Content-Encoding must be gzip or identity"
+            )
+        }
+    }
+
+    private var hasJSONMediaType: Bool {
+        guard let type = headers.first("Content-Type") else { return false }
+        let essence = type.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }
+        return essence.lowercased() == "application/json"
+    }
+}

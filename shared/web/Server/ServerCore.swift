@@ -1,0 +1,356 @@
+internal import CMicrohttpd
+internal import Synchronization
+internal import Telemetry
+
+/// The part of a server that libmicrohttpd's loop thread runs.
+///
+/// A request passes through ``begin(_:on:method:version:)`` once its head is there, through
+/// ``collect(_:_:)`` for each piece of its body, and through ``dispatch(_:on:)`` when it is whole.
+/// Handlers that may wait run while the connection is suspended; it is suspended before they
+/// start, and resumed exactly once by whoever answers first: the handler, its deadline, or the end
+/// of the server.
+final class ServerCore: Sendable {
+    /// Bytes of a refused body that are read and thrown away so that the caller sees the answer
+    /// and keeps the connection; beyond it the connection is closed.
+    static let discardLimit = 64 * 1024
+
+    let endpoints: [Endpoint]
+    let configuration: HTTPServerConfiguration
+    let metrics: ServerMetrics
+    let logger: Logger
+    let registry: ConnectionRegistry
+    private let router: Router
+    private let authorizer: any Authorizer
+
+    init(
+        endpoints: [Endpoint],
+        configuration: HTTPServerConfiguration,
+        authorizer: any Authorizer,
+        logger: Logger,
+        metrics: Metrics
+    ) throws(HTTPServerError) {
+        self.endpoints = endpoints
+        self.configuration = configuration
+        self.authorizer = authorizer
+        self.logger = logger
+        self.metrics = ServerMetrics(endpoints, metrics)
+        router = try Router(endpoints)
+        registry = ConnectionRegistry(
+            maximumWaiting: configuration.maximumWaitingRequests,
+            metrics: self.metrics
+        )
+    }
+
+    // MARK: - Head
+
+    /// Takes in a request's head: refuses it, answers it, or goes on to its body.
+    func begin(
+        _ exchange: Exchange,
+        on connection: OpaquePointer,
+        method: String,
+        version: String
+    ) -> MHD_Result {
+        let head = RequestHead(connection)
+        exchange.method = method
+        exchange.trace =
+            head.headers.first("traceparent").flatMap(TraceID.init(traceparent:)) ?? .random()
+        if let fault = head.fault(version: version) {
+            return answer(exchange, on: connection, .error(fault), closing: true)
+        }
+        exchange.announcedLength = head.announcedLength
+        if exchange.connection.isSurplus {
+            return answer(exchange, on: connection, .error(.busy), closing: true)
+        }
+        do throws(Refusal) {
+            let request = try admit(exchange, head.headers, method)
+            exchange.request = request
+        } catch {
+            return refuse(exchange, on: connection, error.response, head.headers)
+        }
+        exchange.phase = .body
+        // Answered at this point, the library would close the connection even without a body; it
+        // calls once more when the request is whole.
+        if exchange.announcedLength != 0 {
+            exchange.connection.cut(after: configuration.bodyTimeLimit)
+            exchange.body.reserveCapacity(min(exchange.announcedLength ?? 0, 64 * 1024))
+        }
+        return .YES
+    }
+
+    private struct Refusal: Error {
+        let response: HTTPResponse
+
+        init(_ error: HTTPError) { response = .error(error) }
+
+        init(response: HTTPResponse) { self.response = response }
+    }
+
+    /// Everything that is decided before the body is read.
+    private func admit(
+        _ exchange: Exchange,
+        _ headers: HTTPHeaders,
+        _ methodName: String
+    ) throws(Refusal) -> HTTPRequest {
+        let target = exchange.target.withUnsafeBufferPointer { RequestTarget($0) }
+        guard let target else {
+            throw Refusal(.badRequest("malformed path or query", code: "request.malformed"))
+        }
+        let method = HTTPMethod(rawValue: methodName)
+        let index: Int
+        let parameters: [String: String]
+        switch router.match(method, target.segments) {
+        case .endpoint(let found, let values):
+            index = found
+            parameters = values
+        case .methodNotAllowed(let allow):
+            var response = HTTPResponse.error(.methodNotAllowed)
+            let names = allow.map(\.rawValue).joined(separator: ", ")
+            response.headers.append(("Allow", names))
+            throw Refusal(response: response)
+        case .notFound:
+            throw Refusal(.notFound)
+        }
+        guard let method else { throw Refusal(.methodNotAllowed) }
+        exchange.endpoint = index
+        let endpoint = endpoints[index]
+        if configuration.refusesCrossOriginRequests, CrossOrigin.refuses(method, headers) {
+            throw Refusal(.crossOrigin)
+        }
+        let limit = endpoint.deadline ?? configuration.requestDeadline
+        exchange.deadline = exchange.startedAt + limit.nanoseconds
+        var request = HTTPRequest(
+            method: method,
+            path: target.segments,
+            parameters: parameters,
+            query: target.query,
+            headers: headers,
+            clientAddress: clientAddress(exchange, headers),
+            trace: exchange.trace ?? .random(),
+            deadline: .now + limit,
+            bodyLimit: endpoint.bodyLimit
+        )
+        if endpoint.access != .anyone {
+            do throws(HTTPError) {
+                request.principal = try authorizer.authorize(request, access: endpoint.access)
+            } catch {
+                throw Refusal(error)
+            }
+        }
+        if let length = exchange.announcedLength, length > endpoint.bodyLimit {
+            throw Refusal(.bodyTooLarge)
+        }
+        return request
+    }
+
+    private func clientAddress(_ exchange: Exchange, _ headers: HTTPHeaders) -> String {
+        if configuration.trustsProxyHeaders, let address = ClientAddress.forwarded(headers) {
+            return address
+        }
+        return exchange.connection.peerAddress
+    }
+
+    /// Answers a refusal, after a small body has been read so that the connection can stay.
+    private func refuse(
+        _ exchange: Exchange,
+        on connection: OpaquePointer,
+        _ response: HTTPResponse,
+        _ headers: HTTPHeaders
+    ) -> MHD_Result {
+        // Who sent Expect waits for our word before the body, so the answer comes first.
+        if (exchange.announcedLength ?? 0) > Self.discardLimit || headers.contains("Expect") {
+            return answer(exchange, on: connection, response, closing: true)
+        }
+        exchange.phase = .discarding(response)
+        exchange.connection.cut(after: configuration.bodyTimeLimit)
+        return .YES
+    }
+
+    // MARK: - Body
+
+    /// Takes in a piece of the body.
+    func collect(
+        _ exchange: Exchange,
+        _ piece: UnsafeBufferPointer<UInt8>,
+        on connection: OpaquePointer
+    ) -> MHD_Result {
+        if case .discarding(let response) = exchange.phase {
+            exchange.discarded += piece.count
+            guard exchange.discarded <= Self.discardLimit else {
+                return cutOff(exchange, on: connection, response)
+            }
+            return .YES
+        }
+        let limit = exchange.request?.bodyLimit ?? 0
+        guard exchange.body.count + piece.count <= limit else {
+            exchange.body = []
+            exchange.discarded = piece.count
+            exchange.phase = .discarding(.error(.bodyTooLarge))
+            return .YES
+        }
+        exchange.body.append(contentsOf: piece)
+        return .YES
+    }
+
+    /// Answers in the middle of a body and closes.
+    ///
+    /// The library cannot answer there, so the bytes
+    /// are sent past it; it has written nothing on this request but perhaps a 100.
+    private func cutOff(
+        _ exchange: Exchange,
+        on connection: OpaquePointer,
+        _ response: HTTPResponse
+    ) -> MHD_Result {
+        exchange.status = response.status
+        exchange.phase = .answered
+        let body = response.body.bytes
+        var text = "HTTP/1.1 \(response.status) Refused\r\nConnection: close\r\n"
+        text += "Content-Length: \(body.count)\r\n"
+        for (name, value) in response.headers { text += "\(name): \(value)\r\n" }
+        let bytes = Array((text + "\r\n").utf8) + body
+        let socket = alongside_mhd_socket(connection)
+        _ = send(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+        _ = shutdown(socket, Int32(SHUT_WR))
+        return .NO
+    }
+
+    // MARK: - Answer
+
+    /// Runs the handler of a request that is whole.
+    func dispatch(_ exchange: Exchange, on connection: OpaquePointer) -> MHD_Result {
+        guard let index = exchange.endpoint, var request = exchange.request else { return .NO }
+        request.body = exchange.body
+        exchange.body = []
+        exchange.request = nil
+        switch endpoints[index].handler {
+        case .inline(let handler):
+            return answer(exchange, on: connection, inline(handler, request))
+        case .upgrade(let handler):
+            return upgrade(exchange, on: connection, handler, request)
+        case .suspending(let handler):
+            exchange.phase = .waiting
+            exchange.connection.keep()
+            if let error = registry.suspend(exchange, connection) {
+                return answer(exchange, on: connection, .error(error))
+            }
+            start(handler, request, exchange, connection)
+            return .YES
+        }
+    }
+
+    /// Sends the answer of a request whose connection has been resumed.
+    func resumed(_ exchange: Exchange, on connection: OpaquePointer) -> MHD_Result {
+        // The library may call once more between suspending and resuming; then there is none.
+        guard let response = exchange.response else { return .YES }
+        return answer(exchange, on: connection, response)
+    }
+
+    /// Hands an answer to the library.
+    func answer(
+        _ exchange: Exchange,
+        on connection: OpaquePointer,
+        _ response: HTTPResponse,
+        closing: Bool = false
+    ) -> MHD_Result {
+        let closing = closing || registry.isDraining
+        exchange.phase = .answered
+        exchange.status = response.status
+        exchange.connection.cut(after: configuration.answerTimeLimit)
+        if !closing, let prepared = response.prepared {
+            return MHD_queue_response(connection, UInt32(response.status), prepared.pointer)
+        }
+        guard let made = PreparedResponse(response, closing: closing) else { return .NO }
+        return MHD_queue_response(connection, UInt32(response.status), made.pointer)
+    }
+
+    private func inline(
+        _ handler: @Sendable (HTTPRequest) throws -> HTTPResponse,
+        _ request: HTTPRequest
+    ) -> HTTPResponse {
+        do {
+            return try handler(request)
+        } catch {
+            return failure(error, request.trace)
+        }
+    }
+
+    private func start(
+        _ handler: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse,
+        _ request: HTTPRequest,
+        _ exchange: Exchange,
+        _ connection: OpaquePointer
+    ) {
+        let task = Task { [self] in
+            let response: HTTPResponse
+            do {
+                response = try await handler(request)
+            } catch {
+                response = failure(error, request.trace)
+            }
+            registry.complete(exchange, response)
+        }
+        exchange.attach(task)
+    }
+
+    private func upgrade(
+        _ exchange: Exchange,
+        on connection: OpaquePointer,
+        _ handler: @Sendable (HTTPRequest) throws -> UpgradeAnswer,
+        _ request: HTTPRequest
+    ) -> MHD_Result {
+        do {
+            let answer = try handler(request)
+            guard let made = makeUpgradeResponse(answer) else { return .NO }
+            exchange.acceptUpgrade = answer.accept
+            exchange.phase = .answered
+            exchange.status = 101
+            exchange.connection.cut(after: configuration.answerTimeLimit)
+            return MHD_queue_response(connection, 101, made.pointer)
+        } catch {
+            return self.answer(exchange, on: connection, failure(error, request.trace))
+        }
+    }
+
+    /// The answer for what a handler threw.
+    ///
+    /// The text of an unknown error goes to the log alone.
+    private func failure(_ error: any Error, _ trace: TraceID) -> HTTPResponse {
+        if let error = error as? HTTPError { return .error(error) }
+        if error is CancellationError { return .error(.deadlineExceeded) }
+        logger.error(
+            "a request handler failed",
+            ["trace.id": .text(trace.description), "error": .text(String(describing: error))]
+        )
+        return .error(.failure)
+    }
+
+    // MARK: - End
+
+    /// Counts and logs a request that is over.
+    func end(_ exchange: Exchange, whole: Bool) {
+        registry.ended()
+        exchange.connection.cut(after: configuration.idleTimeLimit + configuration.headTimeLimit)
+        guard whole, exchange.status > 0 else {
+            metrics.abandonedRequests.add()
+            return
+        }
+        let elapsed = Timestamps.monotonicNanoseconds() - exchange.startedAt
+        metrics.record(
+            endpoint: exchange.endpoint,
+            status: exchange.status,
+            seconds: Double(elapsed) / 1e9
+        )
+        let level = exchange.endpoint.map { endpoints[$0].logLevel } ?? .info
+        guard level >= logger.level else { return }
+        logger.log(
+            level,
+            "request",
+            [
+                "method": .text(exchange.method),
+                "path": .text(exchange.endpoint.map { endpoints[$0].pattern } ?? "unmatched"),
+                "status": .integer(exchange.status),
+                "duration_ms": .number(Double(elapsed / 1000) / 1000),
+                "trace.id": .text(exchange.trace?.description ?? ""),
+            ]
+        )
+    }
+}

@@ -6,8 +6,10 @@ struct BenchMain {
         switch CommandLine.arguments.dropFirst().first {
         case "schedule":
             exit(ScheduleBench.run())
+        case "verify":
+            exit(VerifyBench.run())
         default:
-            print("usage: bench schedule")
+            print("usage: bench schedule|verify")
             exit(2)
         }
     }

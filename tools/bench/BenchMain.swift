@@ -6,7 +6,7 @@ struct BenchMain {
         switch CommandLine.arguments.dropFirst().first {
         case "schedule": exit(ScheduleBench.run())
         case "feed": FeedBench.run()
-        case "verify": VerifyBench.run()
+        case "verify": exit(VerifyBench.run())
         default:
             print("usage: bench schedule|feed|verify")
             exit(2)

@@ -68,7 +68,8 @@ public enum CheckCatalogue {
             id: .order,
             title: "The point is not newer than the last accepted one",
             effect: "ignored",
-            reason: "A repeat must not count twice, and an old point must not undo a newer verdict.",
+            reason:
+                "A repeat must not count twice, and an old point must not undo a newer verdict.",
             measure: "seconds after the last accepted point, more than 0",
             source: "seed 4.5 rule 1, sharpened by D3",
             commonMistake: "A batch was sent again, or two fixes fall into one second.",
@@ -157,7 +158,8 @@ public enum CheckCatalogue {
             title: "Too many points were contradicted",
             effect: "rejected as contradicted; score −3",
             reason: "A rider who disagrees with the agency over and over is not on the vehicle.",
-            measure: "contradicted points without an agreement between them, fewer than contradictStreak",
+            measure:
+                "contradicted points without an agreement between them, fewer than contradictStreak",
             source: "seed 4.6",
             commonMistake: "The agency put the wrong trip on the vehicle.",
             remedy: "Compare the agency's feed with the street; the ride's points show the gap."

@@ -78,10 +78,7 @@ public struct RecentOutcomes: Sendable, Equatable {
         return text
     }
 
-    /// Reads the persisted form.
-    ///
-    /// - Parameter text: What ``text`` wrote.
-    /// - Returns: nil for any other letter and for more than ``capacity`` letters.
+    /// Reads what ``text`` wrote; nil for any other letter and for more than ``capacity`` letters.
     public init?(text: String) {
         guard text.utf8.count <= Self.capacity else { return nil }
         for letter in text.utf8 {

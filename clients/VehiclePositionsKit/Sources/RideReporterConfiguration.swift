@@ -20,6 +20,10 @@ public struct RideReporterConfiguration: Sendable {
     public var minimumTravelBeforeArrivalMeters: Double = 200
     /// Uploads failing for this long end the ride with ``RideEndReason/networkFailure``.
     public var uploadFailureTimeout: Duration = .seconds(5 * 60)
+    /// Whether a throttled upload waits as long as the server asks, at most a minute.
+    ///
+    /// Off, it is tried again at the next interval.
+    public var honorsRetryAfter = false
 
     /// Makes a configuration with the default limits.
     ///

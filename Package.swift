@@ -103,13 +103,13 @@ let shared: [Target] = [
     library(
         "Messages",
         path: "shared/messages",
-        dependencies: ["Transit", "CAlongsideMessages"],
+        dependencies: ["Transit", "Telemetry", "CAlongsideMessages", "CProtobufC"],
         exclude: ["proto"]
     ),
     library(
         "RealtimeFeed",
         path: "shared/realtime-feed",
-        dependencies: ["Transit", "CGtfsRealtime"],
+        dependencies: ["Transit", "Telemetry", "CGtfsRealtime", "CProtobufC"],
         exclude: ["proto"]
     ),
     library("Database", path: "shared/database", dependencies: ["Transit", "Telemetry", "CLibPQ"]),

@@ -2,15 +2,48 @@
 
 // System calls that the Glibc module does not carry.
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
+#include <grp.h>
+#include <pwd.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/file.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 // `errno` is a macro; after a call across a module boundary it is read here.
 static inline int alongside_errno(void) { return errno; }
+
+// Starts a program as a child that ends with its parent's thread, in a process group of its own (so that Ctrl-C reaches the parent
+// alone and it decides the order), with default signals and output appended to `output`. posix_spawn cannot set the death signal.
+// Only async-signal-safe calls happen between fork and exec. Returns the process id, or -1 with errno.
+static inline pid_t alongside_spawn(const char *path, char *const arguments[], char *const environment[],
+                                    int output, uid_t user, gid_t group) {
+    pid_t parent = getpid();
+    pid_t child = fork();
+    if (child != 0) return child;
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(127);
+    setpgid(0, 0);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, 0);
+    int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD, SIGQUIT};
+    for (unsigned index = 0; index < sizeof signals / sizeof *signals; index++) signal(signals[index], SIG_DFL);
+    int null = open("/dev/null", O_RDONLY);
+    if (null >= 0) dup2(null, 0);
+    if (output >= 0) { dup2(output, 1); dup2(output, 2); }
+    if (user != (uid_t)-1) {
+        if (setgroups(0, 0) != 0 || setgid(group) != 0 || setuid(user) != 0) _exit(126);
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+    }
+    execve(path, arguments, environment);
+    _exit(127);
+}

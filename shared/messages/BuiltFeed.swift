@@ -1,0 +1,57 @@
+public import Telemetry
+public import Transit
+
+/// The bytes that the feed's builder made and every replica serves.
+public struct BuiltFeed: Equatable, Sendable {
+    /// One form of the feed, ready to send.
+    public struct Variant: Equatable, Sendable {
+        /// Names the form, such as `vehicle-positions/all`.
+        public var kind: String
+        /// The body.
+        public var bytes: [UInt8]
+
+        /// Makes a variant.
+        public init(kind: String, bytes: [UInt8]) {
+            self.kind = kind
+            self.bytes = bytes
+        }
+    }
+
+    /// The trace of the tick.
+    public var trace: TraceID
+    /// The feed service that built it.
+    public var instance: String
+    /// The builder's epoch; a replica ignores lower ones.
+    public var epoch: UInt64
+    /// Rises within an epoch; a replica ignores lower ones.
+    public var tick: UInt64
+    /// The header's timestamp in all variants, POSIX seconds.
+    public var headerTimestamp: UnixSeconds
+    /// One of each kind.
+    public var variants: [Variant]
+
+    /// Makes a built feed.
+    public init(
+        trace: TraceID = .random(),
+        instance: String,
+        epoch: UInt64,
+        tick: UInt64,
+        headerTimestamp: UnixSeconds,
+        variants: [Variant]
+    ) {
+        self.trace = trace
+        self.instance = instance
+        self.epoch = epoch
+        self.tick = tick
+        self.headerTimestamp = headerTimestamp
+        self.variants = variants
+    }
+
+    /// The bytes of one kind.
+    ///
+    /// - Parameter kind: As in ``Variant/kind``.
+    /// - Returns: nil when the builder made no such form.
+    public func bytes(of kind: String) -> [UInt8]? {
+        variants.first { $0.kind == kind }?.bytes
+    }
+}

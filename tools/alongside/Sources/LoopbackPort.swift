@@ -1,0 +1,53 @@
+internal import CLinux
+internal import Glibc
+
+/// TCP ports of this machine.
+enum LoopbackPort {
+    /// Ports that nobody uses at the moment, all different.
+    static func free(_ count: Int) throws(OperationError) -> [Int] {
+        var sockets: [Int32] = []
+        defer { for descriptor in sockets { close(descriptor) } }
+        var ports: [Int] = []
+        for _ in 0..<count {
+            guard let bound = bind("127.0.0.1", 0) else {
+                throw OperationError("there is no free port on 127.0.0.1: \(lastErrorText())")
+            }
+            sockets.append(bound.descriptor)
+            ports.append(bound.port)
+        }
+        return ports
+    }
+
+    /// Whether a server could listen on an address now.
+    static func isFree(_ port: Int, on host: String) -> Bool {
+        guard let bound = bind(host, port) else { return false }
+        close(bound.descriptor)
+        return true
+    }
+
+    private static func bind(_ host: String, _ port: Int) -> (descriptor: Int32, port: Int)? {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else { return nil }
+        var yes: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(UInt16(port).bigEndian)
+        guard inet_pton(AF_INET, host, &address.sin_addr) == 1 else {
+            close(descriptor)
+            return nil
+        }
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let bound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                Glibc.bind(descriptor, generic, length) == 0
+                    && getsockname(descriptor, generic, &length) == 0
+            }
+        }
+        guard bound else {
+            close(descriptor)
+            return nil
+        }
+        return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
+    }
+}

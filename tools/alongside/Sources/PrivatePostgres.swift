@@ -1,0 +1,173 @@
+internal import CLinux
+internal import Glibc
+internal import FoundationEssentials
+
+/// The PostgreSQL that `alongside up` runs for itself when `DATABASE_URL` is not set.
+///
+/// It listens on a Unix socket only, in a folder that nobody else may enter, and runs as the user
+/// `postgres` when we are root, because PostgreSQL refuses to run as root. It outlives a crash of
+/// `up` and is adopted by the next one.
+struct PrivatePostgres {
+    /// The major version whose programs and data folders we use.
+    static let majorVersion = "15"
+
+    let dataPath: String
+    let socketFolder: String
+    private let logPath: String
+    private let user: SystemUser?
+    private let programs: String
+
+    /// Finds PostgreSQL's programs and chooses the folders.
+    ///
+    /// - Parameter folder: Where `up` keeps its data.
+    init(in folder: DataFolder) throws(OperationError) {
+        programs = "/usr/lib/postgresql/\(Self.majorVersion)/bin"
+        guard access(programs + "/pg_ctl", X_OK) == 0 else {
+            throw OperationError(
+                "PostgreSQL \(Self.majorVersion) is not installed; run scripts/bootstrap, or set "
+                    + "DATABASE_URL to a database of your own"
+            )
+        }
+        if geteuid() == 0 {
+            guard let postgres = SystemUser(named: "postgres") else {
+                throw OperationError(
+                    "there is no user postgres to run the private database as; run scripts/bootstrap"
+                )
+            }
+            user = postgres
+        } else {
+            user = nil
+        }
+        let identity = Self.fingerprint(folder.path)
+        let inside = folder.path + "/postgres"
+        // A clone under a folder that only root may enter is out of the database user's reach.
+        if user == nil || Self.isReachable(folder.path) {
+            dataPath = inside
+        } else {
+            dataPath = "/var/lib/alongside-\(identity)/postgres"
+        }
+        socketFolder = "/tmp/alongside-\(identity)"
+        logPath = Self.parent(of: dataPath) + "/postgres.log"
+    }
+
+    /// How services reach it as the owner of the database.
+    var url: String {
+        let name = user == nil ? Self.ownName : "postgres"
+        return "postgresql:///alongside?host=\(socketFolder)&user=\(name)"
+    }
+
+    /// Starts the server, making the cluster and the database when they are missing.
+    ///
+    /// - Returns: True when a server of an earlier run was found running and adopted.
+    func start() throws(OperationError) -> Bool {
+        try prepareFolders()
+        if !FileManager.default.fileExists(atPath: dataPath + "/PG_VERSION") {
+            try initialise()
+        }
+        let version = DataFolder.text(of: dataPath + "/PG_VERSION") ?? ""
+        guard version == Self.majorVersion else {
+            throw OperationError(
+                "\(dataPath) belongs to PostgreSQL \(version), this program runs \(Self.majorVersion); "
+                    + "upgrade it with pg_upgrade or set ALONGSIDE_DATA to a new folder"
+            )
+        }
+        if try run("pg_ctl", ["status", "-D", dataPath]) == 0 { return true }
+        let options = "-c listen_addresses='' -c unix_socket_directories='\(socketFolder)' "
+            + "-c max_connections=200"
+        guard
+            try run("pg_ctl", ["start", "-w", "-t", "60", "-D", dataPath, "-l", logPath, "-o", options])
+                == 0
+        else {
+            throw OperationError(
+                "the private database does not start; its log is \(logPath)"
+            )
+        }
+        return false
+    }
+
+    /// Makes the database when it is missing; the server must be running.
+    func makeDatabase() throws(OperationError) {
+        let connection = ["-h", socketFolder, "-U", user == nil ? Self.ownName : "postgres"]
+        let exists = try run(
+            "psql",
+            connection + ["-d", "alongside", "-qAtc", "SELECT 1"]
+        )
+        guard exists != 0 else { return }
+        guard try run("createdb", connection + ["-E", "UTF8", "-T", "template0", "alongside"]) == 0
+        else { throw OperationError("cannot make the database; its log is \(logPath)") }
+    }
+
+    /// Stops the server after its open transactions have ended.
+    func stop() throws(OperationError) {
+        _ = try run("pg_ctl", ["stop", "-w", "-t", "30", "-m", "fast", "-D", dataPath])
+    }
+
+    private func prepareFolders() throws(OperationError) {
+        let parent = Self.parent(of: dataPath)
+        try DataFolder.makeFolder(parent, mode: 0o755)
+        for folder in [dataPath, socketFolder] {
+            try DataFolder.makeFolder(folder, mode: 0o700)
+            if let user, chown(folder, user.userID, user.groupID) != 0 {
+                throw OperationError("cannot hand \(folder) to user postgres: \(lastErrorText())")
+            }
+        }
+        let log = open(logPath, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o640)
+        guard log >= 0 else { throw OperationError("cannot write \(logPath): \(lastErrorText())") }
+        if let user { fchown(log, user.userID, user.groupID) }
+        close(log)
+    }
+
+    private func initialise() throws(OperationError) {
+        let made = try run(
+            "initdb",
+            [
+                "-D", dataPath, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-U",
+                user == nil ? Self.ownName : "postgres",
+            ]
+        )
+        guard made == 0 else {
+            throw OperationError("cannot make a database cluster in \(dataPath); see \(logPath)")
+        }
+    }
+
+    private func run(_ program: String, _ arguments: [String]) throws(OperationError) -> Int32 {
+        try ChildProcess.run(
+            programs + "/" + program,
+            arguments: arguments,
+            environment: ["PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/tmp"],
+            logPath: logPath,
+            user: user
+        )
+    }
+
+    private static var ownName: String {
+        getpwuid(geteuid()).map { String(cString: $0.pointee.pw_name) } ?? "postgres"
+    }
+
+    /// Whether another user can walk down to a folder.
+    private static func isReachable(_ path: String) -> Bool {
+        var current = ""
+        for part in path.split(separator: "/") {
+            current += "/" + part
+            var information = stat()
+            guard stat(current, &information) == 0, information.st_mode & 0o001 != 0 else {
+                return false
+            }
+        }
+        return true
+    }
+
+    /// The folder that holds a path's last part.
+    private static func parent(of path: String) -> String {
+        path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+            .joined(separator: "/")
+    }
+
+    /// 8 hexadecimal digits that tell data folders apart (FNV-1a, 32 bits).
+    static func fingerprint(_ path: String) -> String {
+        var hash: UInt32 = 2_166_136_261
+        for byte in path.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
+        let digits = String(hash, radix: 16)
+        return String(repeating: "0", count: 8 - digits.count) + digits
+    }
+}

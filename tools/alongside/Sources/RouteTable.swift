@@ -1,0 +1,50 @@
+internal import FoundationEssentials
+
+/// Which service answers which paths: `deploy/routes.json`, the longest prefix wins.
+struct RouteTable: Sendable, Equatable {
+    struct Route: Sendable, Equatable, Decodable {
+        /// `/x/` means everything below; `/x` means that path and everything below it.
+        let prefix: String
+        let service: String
+    }
+
+    /// Longest prefixes first.
+    let routes: [Route]
+
+    /// Reads the table.
+    ///
+    /// - Throws: ``OperationError`` naming the file when it is missing or not of this form.
+    init(file: String) throws(OperationError) {
+        guard let data = FileManager.default.contents(atPath: file) else {
+            throw OperationError("the route table \(file) is missing; it belongs to the repository")
+        }
+        struct File: Decodable { let routes: [Route] }
+        let decoded: File
+        do {
+            decoded = try JSONDecoder().decode(File.self, from: data)
+        } catch {
+            throw OperationError("\(file) is not a route table: \(error)")
+        }
+        self.init(decoded.routes)
+    }
+
+    /// Makes a table from its routes, in any order.
+    init(_ routes: [Route]) {
+        self.routes = routes.sorted { left, right in
+            left.prefix.utf8.count != right.prefix.utf8.count
+                ? left.prefix.utf8.count > right.prefix.utf8.count : left.prefix < right.prefix
+        }
+    }
+
+    /// The service that answers a path, nil when none does.
+    func service(for path: String) -> String? {
+        routes.first { route in
+            route.prefix.hasSuffix("/")
+                ? path.hasPrefix(route.prefix)
+                : path == route.prefix || path.hasPrefix(route.prefix + "/")
+        }?.service
+    }
+
+    /// The services of the table, each once, sorted.
+    var services: [String] { Set(routes.map(\.service)).sorted() }
+}

@@ -1,0 +1,46 @@
+/// The tables of a feed, found at the top of the zip or, if only there, in one folder of it.
+struct FeedFiles {
+    let source: String
+    private let reader: ZipReader
+    private let prefix: String
+
+    init(_ bytes: [UInt8], source: String, unpackedLimit: Int) throws(ScheduleError) {
+        self.source = source
+        reader = try ZipReader(bytes, source: source, unpackedLimit: unpackedLimit)
+        let names = reader.names
+        let marker = "agency.txt"
+        if names.contains(marker) || names.contains("stops.txt") {
+            prefix = ""
+        } else {
+            let nested = names.first { $0.hasSuffix("/" + marker) && !$0.hasPrefix("__MACOSX/") }
+            prefix = nested.map { String($0.dropLast(marker.count)) } ?? ""
+        }
+    }
+
+    /// The names of the feed's files, folder taken off.
+    var names: [String] {
+        reader.names.compactMap { name in
+            guard name.hasPrefix(prefix), !name.hasSuffix("/") else { return nil }
+            return String(name.dropFirst(prefix.count))
+        }
+    }
+
+    func bytes(_ file: String) throws(ScheduleError) -> [UInt8]? {
+        guard let index = reader.names.firstIndex(of: prefix + file) else { return nil }
+        return try reader.read(index, as: file)
+    }
+
+    /// A table that a feed may leave out.
+    func optional(_ file: String) throws(ScheduleError) -> Table? {
+        guard let bytes = try bytes(file) else { return nil }
+        let table = try Table(bytes, file: file, source: source)
+        return table.columns.isEmpty ? nil : table
+    }
+
+    func required(_ file: String) throws(ScheduleError) -> Table {
+        guard let table = try optional(file) else {
+            throw ScheduleError(source: source, file: file, reason: "the file is missing or empty")
+        }
+        return table
+    }
+}

@@ -1,4 +1,7 @@
+import FeedService
+import ServiceKit
+
 @main
 struct FeedMain {
-    static func main() async {}
+    static func main() async { await ServiceRunner.main(Feed.definition) }
 }

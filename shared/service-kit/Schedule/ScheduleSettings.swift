@@ -33,11 +33,15 @@ public enum ScheduleSettings {
     /// - Returns: A source with a schedule in it.
     /// - Throws: `ScheduleError` naming file, line and reason; the start stops with it.
     public static func source(_ context: ServiceContext) async throws -> ScheduleSource {
-        let client = HTTPClient(metrics: context.metrics)
+        let client = HTTPClient()
         let source = ScheduleSource(
             location: context.settings[location],
             fetch: { url in
-                try await client.get(url, limits: .init(bytes: downloadBytes, time: downloadTime))
+                try await client.get(url, limits: HTTPClientLimits(
+                        bodyBytes: downloadBytes,
+                        time: downloadTime,
+                        redirects: 5
+                    ))
                     .body
             },
             now: context.clock.now,

@@ -57,12 +57,15 @@ import Testing
             "invalid JSON: request body must contain a single JSON object and no trailing data"
         ),
         (
-            "{}x", "invalid JSON: request body must contain a single JSON object and no trailing data"
+            "{}x",
+            "invalid JSON: request body must contain a single JSON object and no trailing data"
         ),
         (
-            "[1]", "invalid JSON: request body must contain a single JSON object and no trailing data"
+            "[1]",
+            "invalid JSON: request body must contain a single JSON object and no trailing data"
         ),
-        ("{", "invalid JSON: unexpected end of input"), ("", "invalid JSON: unexpected end of input"),
+        ("{", "invalid JSON: unexpected end of input"),
+        ("", "invalid JSON: unexpected end of input"),
         (#"{"count":1,}"#, "invalid JSON: unexpected character at byte 11"),
         (#"{"other":1}"#, #"invalid JSON: unknown field "other""#),
         (#"{"inner":{"x":1}}"#, #"invalid JSON: unknown field "inner.x""#),

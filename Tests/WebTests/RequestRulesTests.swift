@@ -119,7 +119,12 @@ struct RequestRulesTests {
         let metrics = Metrics()
         let server = try HTTPServer(
             endpoints: [
-                Endpoint(.get, "/trips/{id}", access: .anyone, inline: { .text($0.trace.description) })
+                Endpoint(
+                    .get,
+                    "/trips/{id}",
+                    access: .anyone,
+                    inline: { .text($0.trace.description) }
+                )
             ],
             logger: Logger(sink: { _, line in lines.append(line) }),
             metrics: metrics

@@ -112,13 +112,17 @@ import Testing
         configuration.statementTimeout = .seconds(50)
         let database = Database(configuration)
         let started = Outcomes()
-        async let running: Void = database.withConnection { connection throws(DatabaseError) in
-            started.add(nil)
-            try connection.query("SELECT pg_sleep(40)")
+        let running = Task {
+            await failure {
+                try await database.withConnection { connection throws(DatabaseError) in
+                    started.add(nil)
+                    try connection.query("SELECT pg_sleep(40)")
+                }
+            }
         }
         try await eventually { started.all.count == 1 }
         await database.close()
-        let error = await failure { try await running }
+        let error = await running.value
         #expect(error?.kind == .connection)
     }
 

@@ -1,4 +1,5 @@
 import Database
+import Synchronization
 import Telemetry
 import TestKit
 import Testing
@@ -41,6 +42,17 @@ extension TestDatabase {
 }
 
 /// The error that `body` throws.
-func failure(_ body: () async throws -> Void) async -> DatabaseError? {
-    await #expect(throws: DatabaseError.self) { try await body() }
+func failure<Value>(_ body: () async throws -> Value) async -> DatabaseError? {
+    await #expect(throws: DatabaseError.self) { _ = try await body() }
+}
+
+/// A value that tasks and threads share; a `Mutex` of its own cannot be captured by child tasks.
+final class Shared<Value: Sendable>: Sendable {
+    private let state: Mutex<Value>
+
+    init(_ value: Value) { state = Mutex(value) }
+
+    var value: Value { state.withLock { $0 } }
+
+    func change(_ body: @Sendable (inout Value) -> Void) { state.withLock { body(&$0) } }
 }

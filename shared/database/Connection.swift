@@ -139,6 +139,7 @@ public final class Connection {
     /// - Throws: What `body` throws; ``DatabaseError/Kind/connection`` when the connection ended
     ///   before COMMIT was sent (nothing is stored); ``DatabaseError/Kind/outcomeUnknown`` when it
     ///   ended after that.
+    @discardableResult
     public func transaction<Value>(
         _ body: () throws(DatabaseError) -> Value
     ) throws(DatabaseError) -> Value {
@@ -449,6 +450,7 @@ extension Connection {
     ///   - body: The work; it must not keep the connection.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws, or ``DatabaseError`` when no connection can be made.
+    @discardableResult
     public static func open<Value>(
         _ configuration: DatabaseConfiguration,
         _ body: (Connection) throws(DatabaseError) -> Value

@@ -52,6 +52,7 @@ public final class Database: Sendable {
     /// - Parameter body: The work; it may block, and must not keep the connection.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws; kind `connection`, `full` or `closed` when it was not begun.
+    @discardableResult
     public func withConnection<Value: Sendable>(
         _ body: @escaping @Sendable (Connection) throws(DatabaseError) -> Value
     ) async throws(DatabaseError) -> Value {
@@ -64,6 +65,7 @@ public final class Database: Sendable {
     /// - Returns: What `body` returns, after COMMIT.
     /// - Throws: What `body` throws, rolled back; kind `outcomeUnknown` when the connection ended
     ///   during COMMIT; kind `connection`, `full` or `closed` when nothing was stored.
+    @discardableResult
     public func transaction<Value: Sendable>(
         _ body: @escaping @Sendable (Connection) throws(DatabaseError) -> Value
     ) async throws(DatabaseError) -> Value {

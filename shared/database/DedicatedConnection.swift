@@ -60,6 +60,7 @@ public final class DedicatedConnection: Sendable {
     /// - Parameter body: The work; it may block, and must not keep the connection.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws; kind `connection`, `full` or `closed` when it was not begun.
+    @discardableResult
     public func run<Value: Sendable>(
         _ body: @escaping @Sendable (Connection) throws(DatabaseError) -> Value
     ) async throws(DatabaseError) -> Value {

@@ -37,19 +37,8 @@ public enum ScheduleLoader {
     /// - Returns: How many rows it has.
     /// - Throws: ``ScheduleError`` at the first broken row.
     public static func parseStopTimes(_ bytes: [UInt8]) throws(ScheduleError) -> Int {
-        let file = "stop_times.txt"
-        var ids = InternTable()
-        var scan = try Table(bytes, file: file, source: "memory")
-        let trip = try scan.required("trip_id")
-        var current = -1
-        while try scan.next() {
-            if !ids.matches(current, scan[trip], of: scan) {
-                current = ids.intern(scan[trip], of: scan)
-            }
-        }
-        let wanted = [Bool](repeating: true, count: ids.count)
-        let table = try Table(bytes, file: file, source: "memory")
-        return try StopTimeReader(table, tripIDs: ids, isWanted: wanted).trips.count
+        let table = try Table(bytes, file: "stop_times.txt", source: "memory")
+        return try StopTimeReader(table, tripIDs: InternTable(), isWanted: nil).trips.count
     }
 
     static func load(

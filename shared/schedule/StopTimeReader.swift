@@ -5,6 +5,9 @@ struct StopTimeReader {
     /// Stands for a time that a row leaves out.
     static let noTime = Int32.min
 
+    /// A usual row's length, for making room.
+    private static let bytesPerRow = 40
+
     private(set) var rowCount = 0
     private(set) var stopIDs = InternTable()
     private(set) var trips: [Int32] = []
@@ -19,10 +22,18 @@ struct StopTimeReader {
     /// - Parameters:
     ///   - table: stop_times.txt.
     ///   - tripIDs: The trips that are known; rows of others are counted only.
-    ///   - isWanted: Whether a trip's rows are kept.
+    ///   - isWanted: Whether a trip's rows are kept; nil keeps every row, known trip or not.
     /// - Throws: ``ScheduleError`` at the first broken row.
-    init(_ table: Table, tripIDs: InternTable, isWanted: [Bool]) throws(ScheduleError) {
+    init(_ table: Table, tripIDs: InternTable, isWanted: [Bool]?) throws(ScheduleError) {
         var table = table
+        var tripIDs = tripIDs
+        let expected = table.bytes.count / Self.bytesPerRow
+        trips.reserveCapacity(expected)
+        stops.reserveCapacity(expected)
+        sequence.reserveCapacity(expected)
+        arrivals.reserveCapacity(expected)
+        departures.reserveCapacity(expected)
+        distances.reserveCapacity(expected)
         let trip = try table.required("trip_id")
         let stop = table.column("stop_id")
         let order = try table.required("stop_sequence")
@@ -34,7 +45,9 @@ struct StopTimeReader {
             // Rows come grouped by trip, so the row before saves most look-ups.
             let field = table[trip]
             if !tripIDs.matches(current, field, of: table) {
-                current = tripIDs.find(field, of: table) ?? -1
+                current =
+                    isWanted == nil
+                    ? tripIDs.intern(field, of: table) : tripIDs.find(field, of: table) ?? -1
             }
             // Every row is checked, whoever it belongs to: a broken table is not half right.
             guard let number = try table.integer("stop_sequence", order) else {
@@ -43,7 +56,7 @@ struct StopTimeReader {
             let arrives = try table.time("arrival_time", arrival)
             let departs = try table.time("departure_time", departure)
             let along = try table.decimal("shape_dist_traveled", distance)
-            guard current >= 0, isWanted[current] else { continue }
+            guard current >= 0, isWanted?[current] ?? true else { continue }
             trips.append(Int32(truncatingIfNeeded: current))
             stops.append(Int32(truncatingIfNeeded: stopIDs.intern(table[stop], of: table)))
             sequence.append(Int32(truncatingIfNeeded: number))

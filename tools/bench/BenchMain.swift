@@ -4,12 +4,11 @@ import Glibc
 struct BenchMain {
     static func main() async {
         switch CommandLine.arguments.dropFirst().first {
-        case "schedule":
-            exit(ScheduleBench.run())
-        case "verify":
-            exit(VerifyBench.run())
+        case "schedule": exit(ScheduleBench.run())
+        case "feed": FeedBench.run()
+        case "verify": exit(VerifyBench.run())
         default:
-            print("usage: bench schedule|verify")
+            print("usage: bench schedule|feed|verify")
             exit(2)
         }
     }

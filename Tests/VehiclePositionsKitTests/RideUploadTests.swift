@@ -1,0 +1,175 @@
+import Foundation
+import Testing
+
+@testable import VehiclePositionsKit
+
+@Suite(.timeLimit(.minutes(1))) struct RideUploadTests {
+    @Test func `registers, starts, uploads on the interval and ends`() async throws {
+        let ride = try RideFixture()
+        let stream = try await ride.start()
+        #expect(await ride.reporter.currentState == .pending)
+        await ride.locations.feed(ride.fixes(2))
+        await ride.clock.pass(.seconds(5))
+        await ride.clock.sleeper(of: .seconds(5))
+        #expect(try await ride.uploads() == [2])
+        #expect(await ride.reporter.currentState == .verified)
+        await ride.reporter.end()
+        let summary = RideSummary(
+            points: 142,
+            matched: 139,
+            corroborated: 88,
+            durationSeconds: 1260
+        )
+        let progress = RideProgress(
+            state: .verified,
+            published: true,
+            corroboration: .corroborated,
+            pointsAccepted: 2,
+            offRouteStreak: 0
+        )
+        #expect(
+            await stream.all() == [
+                .registered(riderID: "rider-1"), .started(rideID: "ride-1"), .progress(progress),
+                .ended(.userRequested, summary: summary),
+            ]
+        )
+        #expect(await ride.transport.requests(.end).count == 1)
+        #expect(ride.locations.handles.map(\.isInvalidated) == [true])
+        #expect(await ride.reporter.currentState == nil)
+        await ride.reporter.end()
+        #expect(await ride.transport.requests(.end).count == 1)
+    }
+
+    @Test func `uploads a full batch at once`() async throws {
+        let ride = try RideFixture()
+        await ride.transport.always(.start, .answer(201, FakeRideTransport.started(batch: 3)))
+        let stream = try await ride.start()
+        await ride.locations.feed(ride.fixes(3))
+        await ride.transport.arrival(of: .positions)
+        #expect(try await ride.uploads() == [3])
+        await ride.reporter.end()
+        #expect(await stream.ending() == .userRequested)
+    }
+
+    @Test func `retries until uploads have failed for too long`() async throws {
+        let ride = try RideFixture { $0.uploadFailureTimeout = .seconds(60) }
+        await ride.transport.always(.positions, .failure)
+        let stream = try await ride.start()
+        await ride.locations.feed(ride.fixes(1))
+        for seconds in [5, 1, 2, 4, 8, 16, 30] { await ride.clock.pass(.seconds(seconds)) }
+        let events = await stream.all()
+        let warnings = events.compactMap { event -> RideWarning? in
+            if case .warning(let warning) = event { warning } else { nil }
+        }
+        #expect(warnings == (1...6).map { .uploadRetrying(attempt: $0) })
+        guard case .ended(.networkFailure, _) = events.last else {
+            Issue.record("\(events)")
+            return
+        }
+        #expect(try await ride.uploads().count >= 7)
+    }
+
+    @Test func `sends nothing extra while it backs off`() async throws {
+        let ride = try RideFixture()
+        await ride.transport.always(.start, .answer(201, FakeRideTransport.started(batch: 3)))
+        await ride.transport.always(.positions, .failure)
+        let stream = try await ride.start()
+        await ride.locations.feed(ride.fixes(1))
+        await ride.clock.pass(.seconds(5))
+        await ride.clock.sleeper(of: .seconds(1))
+        await ride.locations.feed(ride.fixes(9))
+        #expect(try await ride.uploads() == [1])
+        await ride.transport.always(.positions, .answer(200, FakeRideTransport.accepted()))
+        await ride.clock.pass(.seconds(1))
+        await ride.clock.sleeper(of: .seconds(5))
+        #expect(try await ride.uploads() == [1, 3])
+        await ride.reporter.end()
+        #expect(await stream.ending() == .userRequested)
+    }
+
+    @Test(
+        arguments: [(422, 422), (400, 400), (404, 404), (200, 0)]
+    )
+    func `drops a refused batch and rides on`(status: Int, warned: Int) async throws {
+        let ride = try RideFixture()
+        await ride.transport.next(.positions, .answer(status, "not json"))
+        let stream = try await ride.start()
+        await ride.locations.feed(ride.fixes(2))
+        await ride.clock.pass(.seconds(5))
+        await ride.clock.pass(.seconds(5))
+        await ride.clock.sleeper(of: .seconds(5))
+        #expect(try await ride.uploads() == [2])
+        #expect(await ride.reporter.currentState == .pending)
+        await ride.reporter.end()
+        let events = await stream.all()
+        #expect(events.contains(.warning(.batchRejected(status: warned))))
+        #expect(!events.contains(.warning(.uploadRetrying(attempt: 1))))
+        #expect(try await ride.uploads() == [2])
+    }
+
+    @Test func `keeps a throttled batch without a word and retries on the interval`() async throws {
+        let ride = try RideFixture()
+        await ride.transport.always(.start, .answer(201, FakeRideTransport.started(batch: 2)))
+        await ride.transport.next(.positions, .answer(429, "{}"))
+        let stream = try await ride.start()
+        await ride.locations.feed(ride.fixes(1))
+        await ride.clock.pass(.seconds(5))
+        await ride.clock.sleeper(of: .seconds(5))
+        await ride.locations.feed(ride.fixes(3))
+        #expect(try await ride.uploads() == [1])
+        await ride.clock.pass(.seconds(5))
+        await ride.clock.sleeper(of: .seconds(5))
+        #expect(try await ride.uploads() == [1, 2])
+        await ride.reporter.end()
+        let events = await stream.all()
+        #expect(!events.contains { if case .warning = $0 { true } else { false } })
+    }
+
+    @Test(arguments: [
+        (409, #"{"error":"ride ended"}"#, RideEndReason.serverRestart),
+        (409, #"{"error":"ride ended","end_reason":"idle"}"#, .idle),
+        (404, #"{"error":"ride not found"}"#, .serverRestart),
+        (200, FakeRideTransport.accepted(state: "rejected", ended: "off_route"), .offRoute),
+        (200, FakeRideTransport.accepted(state: "rejected", ended: "brand_new"), .idle),
+    ])
+    func `ends on the server's word without a last call`(
+        status: Int,
+        body: String,
+        reason: RideEndReason
+    ) async throws {
+        let ride = try RideFixture()
+        await ride.transport.always(.positions, .answer(status, body))
+        let stream = try await ride.start()
+        await ride.locations.feed(ride.fixes(2))
+        await ride.clock.pass(.seconds(5))
+        #expect(await stream.ending() == reason)
+        #expect(await ride.transport.requests(.end).isEmpty)
+        #expect(try await ride.uploads() == [2])
+        #expect(ride.locations.handles.map(\.isInvalidated) == [true])
+    }
+
+    @Test func `forgets a token that an upload shows to be worthless`() async throws {
+        let ride = try RideFixture()
+        await ride.transport.always(.positions, .answer(401, "{}"))
+        let stream = try await ride.start()
+        let installation = ride.store.load()?.installationID
+        await ride.locations.feed(ride.fixes(1))
+        await ride.clock.pass(.seconds(5))
+        #expect(await stream.ending() == .serverRestart)
+        #expect(ride.store.load()?.token == nil)
+        #expect(ride.store.load()?.installationID == installation)
+    }
+
+    @Test func `follows the interval the server names during the ride`() async throws {
+        let ride = try RideFixture()
+        let slower = FakeRideTransport.accepted()
+            .replacingOccurrences(of: "\"ended\"", with: "\"report_interval_seconds\":15,\"ended\"")
+        await ride.transport.always(.positions, .answer(200, slower))
+        let stream = try await ride.start()
+        await ride.locations.feed(ride.fixes(1))
+        await ride.clock.pass(.seconds(5))
+        await ride.clock.sleeper(of: .seconds(15))
+        await ride.reporter.end()
+        #expect(await stream.ending() == .userRequested)
+    }
+}

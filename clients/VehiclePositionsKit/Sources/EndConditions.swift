@@ -1,0 +1,57 @@
+internal import Foundation
+
+/// Decides when the phone itself ends a ride.
+struct EndConditions: Sendable {
+    let configuration: RideReporterConfiguration
+    let destination: Coordinate?
+    let startedAt: Date
+
+    private var firstFix: Coordinate?
+    private var stationarySince: Date?
+
+    init(configuration: RideReporterConfiguration, destination: Coordinate?, startedAt: Date) {
+        self.configuration = configuration
+        self.destination = destination
+        self.startedAt = startedAt
+    }
+
+    /// Takes in an update and says whether the ride ends with it.
+    mutating func receive(_ sample: LocationSample, now: Date) -> RideEndReason? {
+        switch sample.diagnostic {
+        case .authorizationDenied: return .authorizationDenied
+        case .locationUnavailable: return .locationUnavailable
+        case .accuracyLimited, .insufficientlyInUse, nil: break
+        }
+        if sample.isStationary {
+            stationarySince = stationarySince ?? now
+        } else if sample.coordinate != nil {
+            stationarySince = nil
+        }
+        if let fix = sample.coordinate, fix.isOnEarth, hasArrived(at: fix) { return .arrived }
+        return check(at: now)
+    }
+
+    /// What the clock alone decides: a phone that lies still may send no second update.
+    func check(at now: Date) -> RideEndReason? {
+        if let stationarySince,
+            now.timeIntervalSince(stationarySince) >= configuration.stationaryTimeout.seconds
+        {
+            return .stationary
+        }
+        if now.timeIntervalSince(startedAt) >= configuration.maxRideDuration.seconds {
+            return .maxDuration
+        }
+        return nil
+    }
+
+    private mutating func hasArrived(at fix: Coordinate) -> Bool {
+        let start = firstFix ?? fix
+        firstFix = start
+        guard let destination,
+            start.distanceMeters(to: fix) >= configuration.minimumTravelBeforeArrivalMeters
+        else {
+            return false
+        }
+        return fix.distanceMeters(to: destination) <= configuration.arrivalRadiusMeters
+    }
+}

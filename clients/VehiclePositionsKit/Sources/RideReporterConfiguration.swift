@@ -1,0 +1,39 @@
+public import Foundation
+
+/// Where a ``RideReporter`` sends positions, and when it ends a ride by itself.
+///
+/// The upload interval and the batch size are not here: the server dictates them per ride.
+public struct RideReporterConfiguration: Sendable {
+    /// The server, `https` unless a development transport is used; a path prefix is kept.
+    public var serverURL: URL
+    /// The app's bundle identifier, at most 100 characters.
+    public var appID: String
+    /// The app's version, at most 100 characters.
+    public var appVersion: String
+    /// A ride longer than this ends with ``RideEndReason/maxDuration``.
+    public var maxRideDuration: Duration = .seconds(3 * 3600)
+    /// A phone still for this long ends the ride with ``RideEndReason/stationary``.
+    public var stationaryTimeout: Duration = .seconds(10 * 60)
+    /// Coming this near to the destination ends the ride with ``RideEndReason/arrived``.
+    public var arrivalRadiusMeters: Double = 75
+    /// Straight-line distance from the first fix that must be covered before a ride can arrive.
+    public var minimumTravelBeforeArrivalMeters: Double = 200
+    /// Uploads failing for this long end the ride with ``RideEndReason/networkFailure``.
+    public var uploadFailureTimeout: Duration = .seconds(5 * 60)
+    /// Whether a throttled upload waits as long as the server asks, at most a minute.
+    ///
+    /// Off, it is tried again at the next interval.
+    public var honorsRetryAfter = false
+
+    /// Makes a configuration with the default limits.
+    ///
+    /// - Parameters:
+    ///   - serverURL: The server, as in ``serverURL``.
+    ///   - appID: The app's bundle identifier.
+    ///   - appVersion: The app's version.
+    public init(serverURL: URL, appID: String, appVersion: String) {
+        self.serverURL = serverURL
+        self.appID = appID
+        self.appVersion = appVersion
+    }
+}

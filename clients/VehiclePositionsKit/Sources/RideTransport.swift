@@ -1,0 +1,59 @@
+public import Foundation
+
+/// One call to the rider API.
+public struct RiderRequest: Sendable, Equatable {
+    /// `GET` or `POST`.
+    public var method: String
+    /// The path below the server's URL, percent-encoded already: a transport must not escape it again.
+    public var path: String
+    /// Query items, not yet encoded; sent sorted by name.
+    public var query: [String: String]
+    /// A JSON body, or nil.
+    public var body: Data?
+    /// The rider's token, for the `Authorization` header.
+    public var bearerToken: String?
+
+    /// Makes a request.
+    public init(
+        method: String,
+        path: String,
+        query: [String: String] = [:],
+        body: Data? = nil,
+        bearerToken: String? = nil
+    ) {
+        self.method = method
+        self.path = path
+        self.query = query
+        self.body = body
+        self.bearerToken = bearerToken
+    }
+}
+
+/// The server's answer to a ``RiderRequest``.
+public struct RiderResponse: Sendable, Equatable {
+    /// The HTTP status.
+    public var status: Int
+    /// The body as received.
+    public var body: Data
+    /// The `Retry-After` header in seconds, if there was one.
+    public var retryAfter: Duration?
+
+    /// Makes an answer.
+    public init(status: Int, body: Data, retryAfter: Duration? = nil) {
+        self.status = status
+        self.body = body
+        self.retryAfter = retryAfter
+    }
+}
+
+/// Carries rider calls to the server.
+public protocol RideTransport: Sendable {
+    /// Sends one request and returns the answer, whatever its status.
+    ///
+    /// - Parameters:
+    ///   - request: The call; its path is percent-encoded already.
+    ///   - baseURL: The server; a path prefix is kept.
+    /// - Returns: The server's answer.
+    /// - Throws: When no answer came. `CancellationError` when the calling task was cancelled.
+    func send(_ request: RiderRequest, baseURL: URL) async throws -> RiderResponse
+}

@@ -1,0 +1,133 @@
+internal import Foundation
+
+/// Decides when a batch goes out and what its answer means; one upload is in flight at a time.
+struct UploadSchedule: Sendable {
+    /// What the ride does after an answer.
+    enum Step: Equatable, Sendable {
+        case proceed
+        case progress(PositionsAnswer)
+        case warn(RideWarning)
+        /// The server's word: nothing more is sent.
+        case endedByServer(RideEndReason)
+        /// As ``endedByServer``, and the token is worthless.
+        case unauthorized
+        case giveUp
+    }
+
+    /// The server may slow uploads down, not stop them.
+    static let intervalRangeSeconds = 1...60
+    /// Waits after one, two, … failures in a row; the last one repeats.
+    static let backoffSeconds = [1, 2, 4, 8, 16, 30]
+    /// A final flush outruns its ten seconds with more batches than this.
+    static let finalBatches = 2
+
+    let batchSize: Int
+    let failureTimeout: Duration
+    let honorsRetryAfter: Bool
+
+    private(set) var buffer = SampleBuffer()
+    private var interval: Duration
+    private var inFlight: [RiderPosition]?
+    private var failures = 0
+    private var firstFailureAt: Date?
+    private var throttledFor: Duration?
+
+    init(
+        intervalSeconds: Int,
+        batchSize: Int,
+        failureTimeout: Duration,
+        honorsRetryAfter: Bool = false
+    ) {
+        self.batchSize = max(1, batchSize)
+        self.failureTimeout = failureTimeout
+        self.honorsRetryAfter = honorsRetryAfter
+        interval = Self.interval(intervalSeconds)
+    }
+
+    /// How long to wait until the next periodic flush.
+    var nextTick: Duration {
+        if failures > 0 {
+            return .seconds(Self.backoffSeconds[min(failures, Self.backoffSeconds.count) - 1])
+        }
+        return max(interval, throttledFor ?? .zero)
+    }
+
+    mutating func append(_ position: RiderPosition, now: Date) {
+        buffer.append(position, now: now)
+    }
+
+    /// The batch of a periodic flush; nil while another is in flight or when there is nothing to send.
+    mutating func takeOnTick() -> [RiderPosition]? {
+        guard inFlight == nil, !buffer.isEmpty else { return nil }
+        inFlight = buffer.take(batchSize)
+        return inFlight
+    }
+
+    /// The batch that goes out at once because it is full; never while the server has trouble.
+    mutating func takeIfFull() -> [RiderPosition]? {
+        guard buffer.count >= batchSize, failures == 0, throttledFor == nil else { return nil }
+        return takeOnTick()
+    }
+
+    /// Whether uploads have failed for so long that the ride is lost.
+    func hasFailedTooLong(at now: Date) -> Bool {
+        guard let firstFailureAt else { return false }
+        return now.timeIntervalSince(firstFailureAt) >= failureTimeout.seconds
+    }
+
+    mutating func finish(_ outcome: UploadOutcome, now: Date) -> Step {
+        let batch = inFlight ?? []
+        inFlight = nil
+        switch outcome {
+        case .accepted(let answer):
+            settle()
+            if let seconds = answer.reportIntervalSeconds { interval = Self.interval(seconds) }
+            return .progress(answer)
+        case .rejected(let status):
+            settle()
+            return .warn(.batchRejected(status: status))
+        case .gone(let reason):
+            return .endedByServer(reason)
+        case .unauthorized:
+            return .unauthorized
+        case .throttled(let retryAfter):
+            buffer.restore(batch, now: now)
+            failures = 0
+            firstFailureAt = nil
+            let longest = Duration.seconds(Self.intervalRangeSeconds.upperBound)
+            throttledFor = honorsRetryAfter ? min(retryAfter ?? .zero, longest) : .zero
+            return .proceed
+        case .cancelled:
+            buffer.restore(batch, now: now)
+            return .proceed
+        case .failed:
+            buffer.restore(batch, now: now)
+            failures += 1
+            firstFailureAt = firstFailureAt ?? now
+            return hasFailedTooLong(at: now) ? .giveUp : .warn(.uploadRetrying(attempt: failures))
+        }
+    }
+
+    /// The batches of the final flush, the one in flight first.
+    mutating func drain(now: Date) -> [[RiderPosition]] {
+        if let batch = inFlight { buffer.restore(batch, now: now) }
+        inFlight = nil
+        var batches: [[RiderPosition]] = []
+        while batches.count < Self.finalBatches, !buffer.isEmpty {
+            batches.append(buffer.take(batchSize))
+        }
+        return batches
+    }
+
+    private mutating func settle() {
+        failures = 0
+        firstFailureAt = nil
+        throttledFor = nil
+    }
+
+    private static func interval(_ seconds: Int) -> Duration {
+        .seconds(
+            min(max(seconds, intervalRangeSeconds.lowerBound), intervalRangeSeconds.upperBound)
+        )
+    }
+}

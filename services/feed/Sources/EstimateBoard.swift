@@ -1,0 +1,35 @@
+internal import Messages
+internal import Transit
+
+/// The newest estimates of every slot, as heard from the verifiers.
+///
+/// A slot's estimates are one whole state. The higher epoch speaks for a slot, so a verifier that
+/// lost it and speaks late is not heard; within an epoch the higher sequence is newer.
+struct EstimateBoard: Sendable {
+    private var slots: [Slot: Estimates] = [:]
+
+    /// Takes a slot's state.
+    ///
+    /// - Returns: false when a newer one is known.
+    mutating func hear(_ estimates: Estimates) -> Bool {
+        if let known = slots[estimates.slot],
+            (known.epoch, known.sequence) >= (estimates.epoch, estimates.sequence)
+        {
+            return false
+        }
+        slots[estimates.slot] = estimates
+        return true
+    }
+
+    /// The estimates that are still young enough, sorted by trip.
+    ///
+    /// - Parameters:
+    ///   - now: The application clock.
+    ///   - maxAge: Seconds after which an estimate says nothing any more, also when its verifier is
+    ///     gone and cannot take it back.
+    func fresh(at now: UnixSeconds, maxAge: Int64) -> [TripEstimate] {
+        slots.values.flatMap(\.estimates)
+            .filter { now - $0.timestamp <= maxAge }
+            .sorted { $0.trip < $1.trip }
+    }
+}

@@ -12,7 +12,7 @@ enum AllocationCounter {
     static func count(_ body: () -> Void) -> Int? {
         guard let hook = symbol("_swift_allocObject"),
             let flag = symbol(
-                "_swift_enableSwizzlingOfAllocationAndRefCountingForInstruments_DO_NOT_USE"
+                "_swift_enableSwizzlingOfAllocationAndRefCountingFunctions_forInstrumentsOnly"
             )
         else { return nil }
         let allocate = hook.assumingMemoryBound(to: Allocate.self)

@@ -20,9 +20,10 @@ final class VerifierClient: Sendable {
     /// What the client needs of the bus; tests hand in their own.
     struct Transport: Sendable {
         /// Asks one instance.
-        let ask: @Sendable (
-            _ body: [UInt8], _ instance: String, _ timeout: Duration, _ trace: TraceID
-        ) async throws(BusError) -> [UInt8]
+        let ask:
+            @Sendable (
+                _ body: [UInt8], _ instance: String, _ timeout: Duration, _ trace: TraceID
+            ) async throws(BusError) -> [UInt8]
         /// The verifiers that live.
         let living: @Sendable () -> [String]
         /// Waits; a test's clock moves instead.

@@ -13,6 +13,21 @@ enum RideStore {
 
     // MARK: - Taking over
 
+    /// Notes which process this session belongs to, before it takes locks.
+    static func noteOwner(
+        _ instance: String,
+        on connection: Connection
+    ) throws(DatabaseError) {
+        try connection.execute(
+            """
+            INSERT INTO verifier.slot_owners (backend_pid, instance) VALUES ($1, $2)
+            ON CONFLICT (backend_pid) DO UPDATE SET instance = excluded.instance
+            WHERE slot_owners.instance <> excluded.instance
+            """,
+            [.int(Int(connection.backendPID)), .text(instance)]
+        )
+    }
+
     /// The active rides of slots.
     static func activeRides(
         in slots: [Slot],

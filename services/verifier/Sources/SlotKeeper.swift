@@ -95,7 +95,9 @@ final class SlotKeeper: Sendable {
         let order = SlotBalance.order(for: instance, except: Set(book.ownedSlots.keys))
         let circumstances = circumstances
         let book = book
+        let instance = instance
         let result = try await writer.run { connection throws(DatabaseError) -> (Int, Int, Int) in
+            try RideStore.noteOwner(instance, on: connection)
             let keys = try AdvisoryLock.tryLock(
                 .slot,
                 keys: order.map { Int32($0.rawValue) },
@@ -143,12 +145,12 @@ final class SlotKeeper: Sendable {
 
     private func release(_ limit: Int) async throws(DatabaseError) {
         // The emptiest first: fewer phones wait for the new owner.
+        let book = book
         let slots = book.ownedSlots.keys
             .map { (slot: $0, rides: book.rides(in: $0).count) }
             .sorted { ($0.rides, $0.slot) < ($1.rides, $1.slot) }
             .prefix(limit).map(\.slot)
         guard !slots.isEmpty else { return }
-        let book = book
         try await writer.run { connection throws(DatabaseError) in
             // Forgotten before the lock goes, so that two never answer for one slot.
             book.release(slots)
@@ -163,25 +165,23 @@ final class SlotKeeper: Sendable {
 
     private func fenceSilentOwners() async throws(DatabaseError) {
         let count = try await writer.run { connection throws(DatabaseError) in
+            let holders = Set(try AdvisoryLock.holders(of: .slot, on: connection).values)
+                .subtracting([connection.backendPID])
+            // A session is noted before it takes its first lock, so every holder is in the table.
             let rows = try connection.query(
                 """
-                SELECT pg_terminate_backend(pid) FROM (
-                    SELECT DISTINCT a.pid FROM pg_locks l JOIN pg_stat_activity a USING (pid)
-                    WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2
-                        AND l.classid::bigint = $1 AND l.pid <> pg_backend_pid()
-                        AND a.datname = current_database() AND a.usename = session_user
-                        AND a.backend_start < clock_timestamp() - make_interval(secs => $2)
-                        AND NOT EXISTS (
-                            SELECT 1 FROM bus.instances i WHERE i.instance = a.application_name
-                                AND i.heartbeat_at
-                                    > clock_timestamp() - make_interval(secs => $2))) silent
+                SELECT o.backend_pid FROM verifier.slot_owners o
+                WHERE o.backend_pid = ANY ($1::int[]) AND NOT EXISTS (
+                    SELECT 1 FROM bus.instances i WHERE i.instance = o.instance
+                        AND i.heartbeat_at > clock_timestamp() - make_interval(secs => $2))
                 """,
-                [
-                    .int(Int(UInt32(bitPattern: AdvisoryLock.Class.slot.rawValue))),
-                    .double(Self.silenceSeconds),
-                ]
+                [.intArray(holders.map { Int64($0) }), .double(Self.silenceSeconds)]
             )
-            return rows.count
+            var count = 0
+            for row in rows where try AdvisoryLock.fence(Int32(try row.int(0)), on: connection) {
+                count += 1
+            }
+            return count
         }
         guard count > 0 else { return }
         fenced.add(count)

@@ -149,7 +149,10 @@ final class VerifierNode: Sendable {
             }
             logger.error(
                 "a request cannot be stored",
-                ["error": .text(error.description), "ride.id": .text(work.rideID?.description ?? "")]
+                [
+                    "error": .text(error.description),
+                    "ride.id": .text(work.rideID?.description ?? ""),
+                ]
             )
             return .refused(RideRefusal(.failed))
         } catch {

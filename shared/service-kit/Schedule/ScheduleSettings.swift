@@ -37,12 +37,15 @@ public enum ScheduleSettings {
         let source = ScheduleSource(
             location: context.settings[location],
             fetch: { url in
-                try await client.get(url, limits: HTTPClientLimits(
+                try await client.get(
+                    url,
+                    limits: HTTPClientLimits(
                         bodyBytes: downloadBytes,
                         time: downloadTime,
                         redirects: 5
-                    ))
-                    .body
+                    )
+                )
+                .body
             },
             now: context.clock.now,
             logger: context.logger

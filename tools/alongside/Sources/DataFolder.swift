@@ -1,6 +1,6 @@
 internal import CLinux
-internal import Glibc
 internal import FoundationEssentials
+internal import Glibc
 
 /// What `alongside up` keeps between runs: the private database, keys and logs.
 struct DataFolder: Sendable {

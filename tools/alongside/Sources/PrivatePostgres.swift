@@ -1,6 +1,6 @@
 internal import CLinux
-internal import Glibc
 internal import FoundationEssentials
+internal import Glibc
 
 /// The PostgreSQL that `alongside up` runs for itself when `DATABASE_URL` is not set.
 ///
@@ -72,10 +72,14 @@ struct PrivatePostgres {
             )
         }
         if try run("pg_ctl", ["status", "-D", dataPath]) == 0 { return true }
-        let options = "-c listen_addresses='' -c unix_socket_directories='\(socketFolder)' "
+        let options =
+            "-c listen_addresses='' -c unix_socket_directories='\(socketFolder)' "
             + "-c max_connections=200"
         guard
-            try run("pg_ctl", ["start", "-w", "-t", "60", "-D", dataPath, "-l", logPath, "-o", options])
+            try run(
+                "pg_ctl",
+                ["start", "-w", "-t", "60", "-D", dataPath, "-l", logPath, "-o", options]
+            )
                 == 0
         else {
             throw OperationError(

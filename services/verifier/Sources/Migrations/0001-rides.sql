@@ -85,5 +85,11 @@ CREATE TABLE verifier.rider_reputation (
 );
 CREATE INDEX rider_reputation_by_tier ON verifier.rider_reputation (tier);
 
+-- Which process is behind which database session, so that a silent owner of slots can be found and cut off.
+CREATE TABLE verifier.slot_owners (
+    backend_pid integer PRIMARY KEY,
+    instance text NOT NULL
+);
+
 -- A number drawn at each acquisition of a slot; the higher one speaks for the slot.
 CREATE SEQUENCE verifier.slot_epoch AS bigint;

@@ -81,7 +81,7 @@ actor SimulatedServer: RideTransport {
 
     private(set) var calls: [String] = []
     private(set) var points: [String: [Positions.Position]] = [:]
-    private(set) var reasons: [String] = []
+    private var reasons: [String] = []
     private let shape: ShapeGeometry
     private var busyRegistrations: Int
     private var rides = 0
@@ -90,6 +90,12 @@ actor SimulatedServer: RideTransport {
     init(shape: ShapeGeometry, busyRegistrations: Int = 0) {
         self.shape = shape
         self.busyRegistrations = busyRegistrations
+    }
+
+    /// What riders said at their ends, once so many have; a late end call goes on by itself.
+    func reasons(count: Int) async -> [String] {
+        while reasons.count < count { await Task.yield() }
+        return reasons
     }
 
     func send(_ request: RiderRequest, baseURL: URL) async throws -> RiderResponse {

@@ -136,15 +136,13 @@ extension ComplianceRule {
             title: "two entities share an id or a vehicle",
             severity: .error
         ) { feed, _ in
-            var ids: Set<[UInt8]> = []
-            var vehicles: Set<[UInt8]> = []
+            // Identifiers compare bytes: two texts that Unicode takes for equal are two ids.
+            var ids = Set<VehicleID>(minimumCapacity: feed.entities.count)
+            var vehicles = Set<VehicleID>(minimumCapacity: feed.entities.count)
             return feed.indices { entity in
-                // Ids are bytes: two texts that Unicode takes for equal are two ids.
-                let isNew = ids.insert(Array(entity.id.utf8)).inserted
-                guard let id = entity.vehicle?.vehicle?.id?.rawValue, !id.isEmpty else {
-                    return !isNew
-                }
-                return !vehicles.insert(Array(id.utf8)).inserted || !isNew
+                let isNew = ids.insert(VehicleID(entity.id)).inserted
+                guard let id = entity.vehicle?.vehicle?.id, !id.isEmpty else { return !isNew }
+                return !vehicles.insert(id).inserted || !isNew
             }
         },
         ComplianceRule(id: "W001", title: "an entity has no timestamp", severity: .warning) {
@@ -175,7 +173,7 @@ extension ComplianceRule {
             severity: .error
         ) { feed, _ in
             feed.indices { entity in
-                entity.trips.contains { trip in
+                entity.hasTrip { trip in
                     (trip.tripID?.isEmpty ?? true) && (trip.routeID?.isEmpty ?? true)
                 }
             }
@@ -184,7 +182,7 @@ extension ComplianceRule {
             feed,
             _ in
             feed.indices { entity in
-                entity.trips.contains { trip in
+                entity.hasTrip { trip in
                     guard let date = trip.startDate?.utf8 else { return false }
                     return date.count != 8 || !date.allSatisfy { (0x30...0x39).contains($0) }
                 }
@@ -204,10 +202,11 @@ extension FeedMessage {
 extension FeedEntity {
     /// The newest timestamp that the entity carries.
     fileprivate var newestTimestamp: UInt64? {
-        [vehicle?.timestamp, tripUpdate?.timestamp].compactMap(\.self).max()
+        guard let update = tripUpdate?.timestamp else { return vehicle?.timestamp }
+        return max(update, vehicle?.timestamp ?? 0)
     }
 
-    fileprivate var trips: [TripDescriptor] {
-        [vehicle?.trip, tripUpdate?.trip].compactMap(\.self)
+    fileprivate func hasTrip(where breaks: (TripDescriptor) -> Bool) -> Bool {
+        (vehicle?.trip.map(breaks) ?? false) || (tripUpdate.map { breaks($0.trip) } ?? false)
     }
 }

@@ -5,7 +5,7 @@ internal import Transit
 extension FeedMessage {
     /// The protobuf bytes of this feed.
     ///
-    /// Texts lose their NULs. About 0.2 µs per vehicle.
+    /// Texts lose their NULs. Costs under a microsecond per vehicle (`bench feed`).
     public func encoded() -> [UInt8] {
         var writer = ReverseWriter(capacity: 64 + entities.count * 160)
         for entity in entities.reversed() {

@@ -184,7 +184,8 @@ let tools: [Target] = [
         path: "tools/alongside/Sources",
         dependencies: [
             "ServiceKit", "Database", "Schedule", "Transit", "Web", "Telemetry", "CLinux", "CZip",
-            "AuthService", "VerifierService", "FeedService",
+            "Bus", "AuthService", "VerifierService", "RiderIngestService", "FeedService",
+            "GroupsService", "RelayService",
         ]
     ),
     executable("AlongsideMain", path: "tools/alongside/Main", dependencies: ["Operations"]),

@@ -1,10 +1,10 @@
 /// The names that publishers and subscribers of the bus agree on.
 public enum BusTopics {
-    /// ``Estimates`` of a slot, whole; the key is the slot's number. Published by verifiers.
+    /// What verifiers say about vehicles: ``Estimates`` of a slot, whole, with its number as the key.
     public static let estimates = "estimates"
-    /// ``SlotTable`` of a verifier, whole.
+    /// What a verifier owns: its ``SlotTable``, whole.
     public static let slots = "slots"
-    /// ``TrustedVehicles``, whole. Published by the feed's builder.
+    /// What agencies and drivers report: ``TrustedVehicles``, whole, from the feed's builder.
     public static let trusted = "trusted"
 }
 

@@ -27,6 +27,7 @@ struct EstimateBoard: Sendable {
     ///   - now: The application clock.
     ///   - maxAge: Seconds after which an estimate says nothing any more, also when its verifier is
     ///     gone and cannot take it back.
+    /// - Returns: One estimate for each trip instance that has one.
     func fresh(at now: UnixSeconds, maxAge: Int64) -> [TripEstimate] {
         slots.values.flatMap(\.estimates)
             .filter { now - $0.timestamp <= maxAge }

@@ -2,7 +2,9 @@ internal import Messages
 internal import Transit
 internal import Web
 
-/// The riders' HTTP surface: reads and checks, asks the verifier, answers. It holds no ride state.
+/// The riders' HTTP surface: reads and checks, asks the verifier, answers.
+///
+/// It holds no ride state.
 struct RiderEndpoints: Sendable {
     let verifiers: VerifierClient
     /// The application clock.

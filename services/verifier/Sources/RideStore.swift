@@ -289,6 +289,7 @@ enum RideStore {
     ///   - now: The application clock.
     ///   - connection: The writer's.
     /// - Returns: false when the row had already ended or is gone; nothing is changed then.
+    /// - Throws: ``DatabaseError`` when a statement fails.
     static func finish(
         _ ride: ActiveRide,
         requestID: UniqueID?,

@@ -22,6 +22,7 @@ enum SlotBalance: Equatable {
     /// - Parameters:
     ///   - owned: How many slots this verifier owns.
     ///   - instances: How many verifiers live, this one included.
+    /// - Returns: One step towards the share.
     static func next(owned: Int, instances: Int) -> SlotBalance {
         let share = share(of: instances)
         if owned < share { return .acquire(share - owned) }

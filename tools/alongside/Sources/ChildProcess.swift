@@ -13,6 +13,8 @@ struct ChildProcess: Sendable {
     ///   - environment: The whole environment.
     ///   - logPath: Where its output is appended; nil leaves it on ours.
     ///   - user: Whom it runs as; nil keeps us.
+    /// - Returns: The child.
+    /// - Throws: ``OperationError`` when its log cannot be written or it cannot be started.
     static func start(
         _ path: String,
         arguments: [String],
@@ -49,6 +51,7 @@ struct ChildProcess: Sendable {
     /// Runs a program to its end.
     ///
     /// - Returns: Its exit code; 128 + the signal's number when a signal ended it.
+    /// - Throws: ``OperationError`` when it cannot be started.
     static func run(
         _ path: String,
         arguments: [String],

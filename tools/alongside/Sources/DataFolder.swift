@@ -38,6 +38,7 @@ struct DataFolder: Sendable {
     /// Holds the folder for this process, so that two `up` never share a database.
     ///
     /// - Returns: The descriptor that keeps the lock; it is released when the process ends.
+    /// - Throws: ``OperationError`` when another process holds it.
     func lock() throws(OperationError) -> Int32 {
         let descriptor = open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else {
@@ -56,6 +57,7 @@ struct DataFolder: Sendable {
     ///
     /// - Parameter name: The file's name under `keys`.
     /// - Returns: The file's path and the secret, 64 hexadecimal digits (256 random bits).
+    /// - Throws: ``OperationError`` when the file cannot be written.
     func secret(_ name: String) throws(OperationError) -> (path: String, value: String) {
         let file = keys + "/" + name
         if let value = Self.text(of: file), !value.isEmpty { return (file, value) }

@@ -20,6 +20,7 @@ struct PrivatePostgres {
     /// Finds PostgreSQL's programs and chooses the folders.
     ///
     /// - Parameter folder: Where `up` keeps its data.
+    /// - Throws: ``OperationError`` when PostgreSQL or its user is missing.
     init(in folder: DataFolder) throws(OperationError) {
         programs = "/usr/lib/postgresql/\(Self.majorVersion)/bin"
         guard access(programs + "/pg_ctl", X_OK) == 0 else {
@@ -59,6 +60,7 @@ struct PrivatePostgres {
     /// Starts the server, making the cluster and the database when they are missing.
     ///
     /// - Returns: True when a server of an earlier run was found running and adopted.
+    /// - Throws: ``OperationError`` when it does not start, or the data is of another version.
     func start() throws(OperationError) -> Bool {
         try prepareFolders()
         if !FileManager.default.fileExists(atPath: dataPath + "/PG_VERSION") {
@@ -110,10 +112,11 @@ struct PrivatePostgres {
         let parent = Self.parent(of: dataPath)
         try DataFolder.makeFolder(parent, mode: 0o755)
         for folder in [dataPath, socketFolder] {
-            try DataFolder.makeFolder(folder, mode: 0o700)
-            if let user, chown(folder, user.userID, user.groupID) != 0 {
-                throw OperationError("cannot hand \(folder) to user postgres: \(lastErrorText())")
-            }
+            try PrivateFolder.make(
+                folder,
+                owner: user?.userID ?? geteuid(),
+                group: user?.groupID ?? getegid()
+            )
         }
         let log = open(logPath, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o640)
         guard log >= 0 else { throw OperationError("cannot write \(logPath): \(lastErrorText())") }

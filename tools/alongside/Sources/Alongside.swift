@@ -1,0 +1,138 @@
+internal import CLinux
+internal import Glibc
+internal import ServiceKit
+internal import Telemetry
+
+/// The `alongside` program without its `main`.
+public enum Alongside {
+    static let usage = """
+        alongside - run and operate Alongside
+
+          up [--demo]                        the whole product on one port (PORT, 8080)
+          migrate                            bring DATABASE_URL up to this version
+          schedule check FILE|URL            load a schedule and say what is in it
+          schedule rebase IN OUT --today [--time HH:MM]
+                                             a copy whose trips run now and every day
+          keys derive                        the verification keys of each family of tokens
+          help                               this text, and the settings of up
+        """
+
+    /// Runs a command on the calling thread, which must be the main thread.
+    ///
+    /// - Parameters:
+    ///   - arguments: What follows the program's name.
+    ///   - environment: The process's environment.
+    /// - Returns: The exit code: 0, 1 for a failure, 2 for wrong usage.
+    public static func run(arguments: [String], environment: [String: String]) -> Int32 {
+        // Before any thread is made, so that all inherit the mask.
+        var signals = StopSignals()
+        do throws(OperationError) {
+            switch (arguments.first, Array(arguments.dropFirst())) {
+            case ("up", let rest) where rest.allSatisfy { ["--demo", "-demo"].contains($0) }:
+                let settings = try settings(environment)
+                let up = UpCommand(
+                    settings,
+                    environment: environment,
+                    isDemo: !rest.isEmpty,
+                    say: say
+                )
+                try up.run(signals: &signals)
+            case ("migrate", []):
+                try migrate(environment)
+            case ("schedule", let rest) where rest.first == "check" && rest.count == 2:
+                say(try ScheduleCommand.check(rest[1]))
+            case ("schedule", let rest) where rest.first == "rebase" && rest.count >= 4:
+                try rebase(rest)
+            case ("keys", ["derive"]):
+                try deriveKeys(environment)
+            case ("help", _), ("--help", _), ("-help", _), ("-h", _):
+                say(usage)
+                say("\n" + UpSettings.table.help(program: "up", summary: "Settings of up."))
+            default:
+                complain(usage)
+                return 2
+            }
+            return 0
+        } catch {
+            complain("alongside: \(error)")
+            return 1
+        }
+    }
+
+    private static func settings(
+        _ environment: [String: String]
+    ) throws(OperationError) -> Settings {
+        do {
+            return try UpSettings.table.read(environment: environment, options: [:])
+        } catch {
+            throw OperationError("\(error)")
+        }
+    }
+
+    private static func migrate(_ environment: [String: String]) throws(OperationError) {
+        guard let url = environment["DATABASE_URL"], !url.isEmpty else {
+            throw OperationError("DATABASE_URL is missing: set it to the database's owner")
+        }
+        switch BlockingWait.run({ try await Fleet.migrate(url) }) {
+        case .success(let applied):
+            say(applied.isEmpty ? "nothing to do" : applied.joined(separator: "\n"))
+        case .failure(let error):
+            throw error as? OperationError ?? OperationError("\(error)")
+        }
+    }
+
+    private static func rebase(_ rest: [String]) throws(OperationError) {
+        var options = Array(rest[3...])
+        guard let today = options.firstIndex(of: "--today") else {
+            throw OperationError("schedule rebase needs --today")
+        }
+        options.remove(at: today)
+        var secondsOfDay: Int?
+        if !options.isEmpty {
+            guard options.count == 2, options[0] == "--time", let time = clockTime(options[1]) else {
+                throw OperationError("schedule rebase takes --today and --time HH:MM")
+            }
+            secondsOfDay = time
+        }
+        try ScheduleCommand.rebase(
+            from: rest[1],
+            to: rest[2],
+            now: ApplicationClock.live().now(),
+            secondsOfDay: secondsOfDay
+        )
+        say(try ScheduleCommand.check(rest[2]))
+    }
+
+    private static func clockTime(_ text: String) -> Int? {
+        let parts = text.split(separator: ":").map { Int($0) }
+        guard parts.count == 2, let hour = parts[0], let minute = parts[1],
+            (0...23).contains(hour), (0...59).contains(minute)
+        else { return nil }
+        return hour * 3600 + minute * 60
+    }
+
+    private static func deriveKeys(_ environment: [String: String]) throws(OperationError) {
+        let settings = try settings(environment)
+        guard let secret = settings[UpSettings.jwtSecret] else {
+            throw OperationError("JWT_SECRET is missing: set it, or JWT_SECRET_FILE")
+        }
+        let generation = Int(environment["JWT_KEY_GENERATION"] ?? "1") ?? 1
+        for family in KeyFamily.allCases {
+            let text = KeyRing.settingText(of: family, secret: secret, generation: generation)
+            say("JWT_KEY_\(family.rawValue.uppercased())=\(text)")
+        }
+    }
+
+    private static func say(_ text: String) { write(text + "\n", to: 1) }
+
+    private static func complain(_ text: String) { write(text + "\n", to: 2) }
+
+    private static func write(_ text: String, to descriptor: Int32) {
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            guard count > 0 else { return }
+            bytes = bytes.dropFirst(count)
+        }
+    }
+}

@@ -1,0 +1,82 @@
+internal import FoundationEssentials
+internal import Schedule
+internal import ServiceKit
+internal import Transit
+internal import Web
+
+/// `alongside schedule check` and `alongside schedule rebase`.
+enum ScheduleCommand {
+    /// Loads a schedule and says what is in it.
+    ///
+    /// - Parameter location: A path or an http(s) URL.
+    /// - Returns: Some lines about it.
+    /// - Throws: ``OperationError`` naming file, line and reason.
+    static func check(_ location: String) throws(OperationError) -> String {
+        let index: ScheduleIndex
+        do {
+            index = try ScheduleLoader.load(zip: try bytes(location), name: location)
+        } catch let error as OperationError {
+            throw error
+        } catch {
+            throw OperationError("\(error)")
+        }
+        let counts = index.counts
+        return """
+            \(location): \(index.agencyName), \(index.timeZone.name)
+              \(counts.routes) routes, \(counts.trips) trips, \(counts.stopTimes) stop times, \
+            \(counts.stops) stops
+              \(counts.shapes) shapes with \(counts.shapePoints) points
+              \(counts.riderTrips) trips that riders can report on
+            """
+    }
+
+    /// Writes a copy of a schedule that runs now and every day.
+    ///
+    /// - Throws: ``OperationError`` when it cannot be read, moved or written; `to` is then unchanged.
+    static func rebase(
+        from: String,
+        to: String,
+        now: UnixSeconds,
+        secondsOfDay: Int?
+    ) throws(OperationError) {
+        let moved: [UInt8]
+        do {
+            moved = try ScheduleRebase.rebase(
+                zip: try bytes(from),
+                name: from,
+                now: now,
+                secondsOfDay: secondsOfDay
+            )
+        } catch let error as OperationError {
+            throw error
+        } catch {
+            throw OperationError("\(error)")
+        }
+        try DataFolder.write(moved, to: to, mode: 0o644)
+    }
+
+    private static func bytes(_ location: String) throws(OperationError) -> [UInt8] {
+        if location.hasPrefix("http://") || location.hasPrefix("https://") {
+            let result = BlockingWait.run {
+                try await HTTPClient().get(
+                    location,
+                    limits: HTTPClientLimits(
+                        bodyBytes: 512 << 20,
+                        time: .seconds(600),
+                        redirects: 5
+                    )
+                )
+            }
+            switch result {
+            case .success(let response) where response.status == 200: return response.body
+            case .success(let response):
+                throw OperationError("\(location) answers \(response.status)")
+            case .failure(let error): throw OperationError("\(location): \(error)")
+            }
+        }
+        guard let data = FileManager.default.contents(atPath: location) else {
+            throw OperationError("\(location): there is no such file, or it cannot be read")
+        }
+        return Array(data)
+    }
+}

@@ -1,0 +1,341 @@
+internal import Bus
+internal import CLinux
+internal import FoundationEssentials
+internal import Glibc
+internal import Schedule
+internal import ServiceKit
+internal import Telemetry
+internal import Transit
+internal import Web
+
+/// `alongside up`: the whole product on one machine and one port.
+///
+/// It runs on the thread that calls ``run(stop:)``, which must be the main thread: every child ends
+/// with it. The stop goes outside in: riders, gateway, services, then the private PostgreSQL.
+final class UpCommand {
+    /// How long the services may take to become ready.
+    static let startLimitSeconds = 120.0
+    /// How long the main loop waits for a signal before it looks after its children again.
+    static let tickMilliseconds = 100
+
+    private let settings: Settings
+    private let environment: [String: String]
+    private let isDemo: Bool
+    private let say: (String) -> Void
+    private let logger: Logger
+    private let supervisor: Supervisor
+    private let board = ReadyBoard()
+
+    init(
+        _ settings: Settings,
+        environment: [String: String],
+        isDemo: Bool,
+        say: @escaping (String) -> Void
+    ) {
+        self.settings = settings
+        self.environment = environment
+        self.isDemo = isDemo
+        self.say = say
+        logger = Logger(level: .info).with(["service.name": "alongside"])
+        supervisor = Supervisor(logger: logger)
+    }
+
+    /// Brings everything up, keeps it up, and takes it down after a signal.
+    ///
+    /// - Parameter signals: Blocked before any thread was started.
+    /// - Throws: ``OperationError`` saying what to do next; nothing is left running then.
+    func run(signals: inout StopSignals) throws(OperationError) {
+        let installation = try Installation(environment: environment)
+        let routes = try RouteTable(file: installation.routes)
+        let port = settings[UpSettings.port]
+        let bind = settings[UpSettings.bind]
+        guard LoopbackPort.isFree(port, on: bind) else {
+            throw OperationError(
+                "port \(port) on \(bind) is in use; stop what uses it or set PORT to another port"
+            )
+        }
+        let folder = try DataFolder(opening: settings[UpSettings.data])
+        let lock = try folder.lock()
+        defer { close(lock) }
+
+        let schedule = try schedule(folder, installation)
+        let postgres = try startDatabase(folder)
+        defer { stop(postgres) }
+        let url = settings[UpSettings.databaseURL]?.revealed() ?? postgres?.url ?? ""
+        try migrate(url)
+
+        defer { supervisor.stop() }
+        let ready = try startOwnServer()
+        defer { ready.task.cancel() }
+        let shared = try sharedEnvironment(folder, url, schedule)
+        let upstreams = try startServices(installation, folder, shared)
+        let gateway = Gateway(
+            routes: routes,
+            upstreams: upstreams,
+            supervisor: "127.0.0.1:\(ready.port)",
+            bind: bind,
+            port: port
+        )
+        try startGateway(gateway, folder)
+        guard try waitUntilReady(folder, &signals) else { return }
+        board.set("up", notReady: nil)
+        announce(folder, port)
+        if isDemo { try startRiders(installation, folder, schedule, port) }
+        while signals.wait(milliseconds: Self.tickMilliseconds) == nil { supervisor.tick() }
+        say("\nstopping: gateway, services, database")
+        ready.task.cancel()
+    }
+
+    // MARK: - Database
+
+    private func startDatabase(_ folder: DataFolder) throws(OperationError) -> PrivatePostgres? {
+        guard settings[UpSettings.databaseURL] == nil else { return nil }
+        let postgres = try PrivatePostgres(in: folder)
+        let wasRunning = try postgres.start()
+        if wasRunning { say("adopted the private PostgreSQL of an earlier run") }
+        do throws(OperationError) {
+            try postgres.makeDatabase()
+        } catch {
+            try? postgres.stop()
+            throw error
+        }
+        return postgres
+    }
+
+    private func stop(_ postgres: PrivatePostgres?) {
+        guard let postgres else { return }
+        do throws(OperationError) {
+            try postgres.stop()
+        } catch {
+            logger.error("the private database does not stop", ["error": .text("\(error)")])
+        }
+    }
+
+    private func migrate(_ url: String) throws(OperationError) {
+        let applied = try wait { try await Fleet.migrate(url) }
+        if !applied.isEmpty { say("database prepared: \(applied.count) migrations") }
+    }
+
+    // MARK: - Schedule
+
+    private func schedule(
+        _ folder: DataFolder,
+        _ installation: Installation
+    ) throws(OperationError) -> String {
+        if let location = settings[UpSettings.schedule] {
+            if !location.hasPrefix("http://"), !location.hasPrefix("https://") {
+                let path = DataFolder.absolute(location)
+                _ = try ScheduleCommand.check(path)
+                return path
+            }
+            return location
+        }
+        guard isDemo else {
+            throw OperationError(
+                "GTFS_STATIC_URL is missing: set it to a path or URL of a GTFS zip, or run "
+                    + "`alongside up --demo`"
+            )
+        }
+        let path = folder.schedules + "/demo.zip"
+        try ScheduleCommand.rebase(
+            from: installation.demoSchedule,
+            to: path,
+            now: ApplicationClock.live().now(),
+            secondsOfDay: nil
+        )
+        return path
+    }
+
+    // MARK: - Programs
+
+    private func startOwnServer() throws(OperationError) -> (port: Int, task: Task<Void, Never>) {
+        board.set("up", notReady: "starting")
+        do {
+            let server = try HTTPServer(
+                endpoints: [board.endpoint],
+                configuration: HTTPServerConfiguration(host: "127.0.0.1", port: 0),
+                logger: logger
+            )
+            let port = try server.start()
+            let board = board
+            // The task holds the server: it answers as long as the task runs.
+            let task = Task {
+                await board.run()
+                await server.shutdown(within: .zero)
+            }
+            return (port, task)
+        } catch {
+            throw OperationError("cannot answer /ready: \(error)")
+        }
+    }
+
+    private func sharedEnvironment(
+        _ folder: DataFolder,
+        _ url: String,
+        _ schedule: String
+    ) throws(OperationError) -> [String: String] {
+        var shared = environment
+        shared["PORT"] = nil
+        shared["DATABASE_URL"] = url
+        shared["GTFS_STATIC_URL"] = schedule
+        shared["TRUST_PROXY_HEADERS"] = "true"
+        if settings[UpSettings.jwtSecret] == nil {
+            shared["JWT_SECRET_FILE"] = try folder.secret("jwt-secret").path
+        }
+        let prefix = settings[UpSettings.busPrefix] ?? ""
+        if prefix.isEmpty {
+            let sockets = PrivateFolder.sockets(of: folder.path)
+            try PrivateFolder.make(sockets, owner: geteuid(), group: getegid())
+            shared["BUS_URL_PREFIX"] = "ipc://\(sockets)/"
+        } else if prefix.hasPrefix("tcp://"), settings[UpSettings.busPublicKey] == nil {
+            let keys = try BusKeys.kept(in: folder)
+            shared["BUS_CURVE_PUBLIC_KEY"] = keys.publicKey
+            shared["BUS_CURVE_SECRET_KEY"] = keys.secretKey
+        }
+        if isDemo, shared["RIDER_REGISTRATION_LIMIT"] == nil {
+            // Ten simulated riders come from one address at once.
+            shared["RIDER_REGISTRATION_LIMIT"] = "60"
+        }
+        return shared
+    }
+
+    private func startServices(
+        _ installation: Installation,
+        _ folder: DataFolder,
+        _ shared: [String: String]
+    ) throws(OperationError) -> [String: [String]] {
+        var upstreams: [String: [String]] = [:]
+        for definition in Fleet.definitions {
+            for number in 1...Fleet.count(of: definition.name, settings) {
+                let name = "\(definition.name)-\(number)"
+                let ports = try LoopbackPort.free(2)
+                var environment = shared
+                environment["INSTANCE_ID"] = name
+                environment["INTERNAL_PORT"] = String(ports[0])
+                if definition.publicPort != nil {
+                    environment["HOST"] = "127.0.0.1"
+                    environment["PORT"] = String(ports[1])
+                    upstreams[definition.name, default: []].append("127.0.0.1:\(ports[1])")
+                }
+                try supervisor.add(
+                    ManagedProgram(
+                        name: name,
+                        executable: try installation.program(definition.name),
+                        arguments: [],
+                        environment: environment,
+                        logPath: "\(folder.logs)/\(name).log",
+                        stage: .services
+                    )
+                )
+                if definition.isBuilt { board.watch(name, port: ports[0]) }
+            }
+        }
+        return upstreams
+    }
+
+    private func startGateway(_ gateway: Gateway, _ folder: DataFolder) throws(OperationError) {
+        let caddy = "/usr/bin/caddy"
+        guard access(caddy, X_OK) == 0 else {
+            throw OperationError("the gateway \(caddy) is not installed; run scripts/bootstrap")
+        }
+        let file = folder.gateway + "/Caddyfile"
+        try DataFolder.write(gateway.caddyfile, to: file, mode: 0o644)
+        try supervisor.add(
+            ManagedProgram(
+                name: "gateway",
+                executable: caddy,
+                arguments: ["run", "--config", file, "--adapter", "caddyfile"],
+                environment: [
+                    "HOME": folder.gateway, "XDG_DATA_HOME": folder.gateway,
+                    "XDG_CONFIG_HOME": folder.gateway, "PATH": "/usr/bin:/bin",
+                ],
+                logPath: "\(folder.logs)/gateway.log",
+                stage: .gateway
+            )
+        )
+    }
+
+    private func startRiders(
+        _ installation: Installation,
+        _ folder: DataFolder,
+        _ schedule: String,
+        _ port: Int
+    ) throws(OperationError) {
+        try supervisor.add(
+            ManagedProgram(
+                name: "riders",
+                executable: try installation.program("ridersim"),
+                arguments: [
+                    "-url", "http://127.0.0.1:\(port)", "-gtfs", schedule, "-random", "5",
+                    "-riders-per-trip", "2", "-follow-schedule", "-repeat", "-installations",
+                    folder.path + "/demo-riders",
+                ],
+                environment: environment,
+                logPath: "\(folder.logs)/riders.log",
+                stage: .riders
+            )
+        )
+        say("five buses with two simulated riders each are under way; their log is "
+            + "\(folder.logs)/riders.log")
+    }
+
+    // MARK: - Waiting
+
+    /// Waits until everything that is built says it is ready.
+    ///
+    /// - Returns: false when a signal came first.
+    /// - Throws: ``OperationError`` with the last line of a part that cannot start.
+    private func waitUntilReady(
+        _ folder: DataFolder,
+        _ signals: inout StopSignals
+    ) throws(OperationError) -> Bool {
+        let deadline = Supervisor.monotonicSeconds() + Self.startLimitSeconds
+        while true {
+            guard signals.wait(milliseconds: Self.tickMilliseconds) == nil else { return false }
+            supervisor.tick()
+            let reasons = board.reasons.filter { $0.key != "up" }
+            if reasons.isEmpty { return true }
+            if let (name, code) = supervisor.failures.first(where: { reasons[$0.key] != nil }) {
+                throw OperationError(
+                    "\(name) ended with code \(code): "
+                        + Self.lastLine(of: "\(folder.logs)/\(name).log")
+                )
+            }
+            guard Supervisor.monotonicSeconds() < deadline else {
+                let waiting = reasons.sorted { $0.key < $1.key }
+                    .map { "\($0.key) (\($0.value))" }.joined(separator: ", ")
+                throw OperationError("not ready in time: \(waiting); logs are in \(folder.logs)")
+            }
+        }
+    }
+
+    private static func lastLine(of path: String) -> String {
+        guard let text = DataFolder.text(of: path) else { return "see \(path)" }
+        return text.split(separator: "\n").last.map(String.init) ?? "see \(path)"
+    }
+
+    private func announce(_ folder: DataFolder, _ port: Int) {
+        let base = "http://localhost:\(port)"
+        say(
+            """
+
+            Alongside is up on \(base)
+              vehicle positions  \(base)/gtfs-rt/vehicle-positions            (protobuf)
+                                 \(base)/gtfs-rt/vehicle-positions?format=json
+              readiness          \(base)/ready
+              data and logs      \(folder.path)
+            Ctrl-C stops everything; the data stays.
+            """
+        )
+    }
+
+    /// Runs asynchronous work to its end on this thread, which owns the children and may wait.
+    private func wait<Value: Sendable>(
+        _ work: @escaping @Sendable () async throws -> Value
+    ) throws(OperationError) -> Value {
+        switch BlockingWait.run(work) {
+        case .success(let value): return value
+        case .failure(let error): throw error as? OperationError ?? OperationError("\(error)")
+        }
+    }
+}

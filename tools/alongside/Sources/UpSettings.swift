@@ -1,0 +1,57 @@
+internal import ServiceKit
+
+/// What `alongside up` can be told; everything else in the environment goes to the services.
+enum UpSettings {
+    static let port = Setting.integer(
+        "PORT",
+        default: 8080,
+        in: 1...65_535,
+        "The one port that the gateway listens on."
+    )
+    static let bind = Setting.text(
+        "BIND",
+        default: "127.0.0.1",
+        "The numeric address that the gateway listens on."
+    )
+    static let data = Setting.text(
+        "ALONGSIDE_DATA",
+        default: ".alongside",
+        "The folder for the private PostgreSQL, keys and logs."
+    )
+    static let databaseURL = Setting.secret(
+        "DATABASE_URL",
+        "A PostgreSQL of your own, as its owner; without it a private one is run."
+    )
+    static let jwtSecret = Setting.secret(
+        "JWT_SECRET",
+        minimumBytes: KeyRing.secretBytes,
+        "The fleet's signing secret; made and kept in the data folder when absent."
+    )
+    static let schedule = Setting.optionalText(
+        "GTFS_STATIC_URL",
+        "The schedule, a path or a URL; `--demo` brings one."
+    )
+    static let busPrefix = Setting.optionalText(
+        "BUS_URL_PREFIX",
+        "Where the bus listens; a private folder of sockets by default."
+    )
+    static let busPublicKey = Setting.optionalText(
+        "BUS_CURVE_PUBLIC_KEY",
+        "The fleet's public key for tcp; made and kept in the data folder when absent."
+    )
+    static let verifiers = count("VERIFIERS", "verifiers")
+    static let ingests = count("INGESTS", "rider-ingests")
+    static let feeds = count("FEEDS", "feeds")
+    static let relays = count("RELAYS", "relays")
+
+    static let table = SettingsTable([
+        port.declaration, bind.declaration, data.declaration, databaseURL.declaration,
+        jwtSecret.declaration, schedule.declaration, busPrefix.declaration,
+        busPublicKey.declaration, verifiers.declaration, ingests.declaration, feeds.declaration,
+        relays.declaration,
+    ])
+
+    private static func count(_ key: String, _ what: String) -> Setting<Int> {
+        Setting.integer(key, default: 1, in: 1...16, "How many \(what) to run.")
+    }
+}

@@ -1,4 +1,7 @@
+import AuthService
+import ServiceKit
+
 @main
 struct AuthMain {
-    static func main() async {}
+    static func main() async { await ServiceRunner.main(Auth.definition) }
 }

@@ -1,4 +1,7 @@
+import GroupsService
+import ServiceKit
+
 @main
 struct GroupsMain {
-    static func main() async {}
+    static func main() async { await ServiceRunner.main(Groups.definition) }
 }

@@ -1,4 +1,7 @@
+import RelayService
+import ServiceKit
+
 @main
 struct RelayMain {
-    static func main() async {}
+    static func main() async { await ServiceRunner.main(Relay.definition) }
 }

@@ -14,6 +14,7 @@ public struct ApplicationClock: Sendable {
     /// The machine's wall clock, moved by a fixed number of seconds.
     ///
     /// - Parameter offsetSeconds: What is added to the wall clock; 0 outside replays and tests.
+    /// - Returns: A clock that reads the machine's at each call.
     public static func live(offsetSeconds: Int64 = 0) -> ApplicationClock {
         ApplicationClock { Timestamps.nowMilliseconds() / 1000 + offsetSeconds }
     }

@@ -263,7 +263,19 @@ struct ServiceProcess: Sendable {
     }
 
     private func directory(_ database: OpenDatabase?) throws(BusError) -> any InstanceDirectory {
-        try StaticDirectory(parsing: settings[StandardSettings.busPeers] ?? "")
+        let rows = database.map { database in
+            PostgresDirectory(
+                database.pool,
+                listening: database.configuration,
+                logger: logger,
+                metrics: metrics
+            )
+        }
+        guard let peers = settings[StandardSettings.busPeers] else {
+            if let rows { return rows }
+            return try StaticDirectory(parsing: "")
+        }
+        return try StaticDirectory(parsing: peers, over: rows)
     }
 }
 

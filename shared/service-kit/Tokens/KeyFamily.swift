@@ -38,10 +38,7 @@ public struct KeyID: Sendable, Hashable, CustomStringConvertible {
         self.generation = generation
     }
 
-    /// Reads a `kid`.
-    ///
-    /// - Parameter text: Exactly as ``description`` writes it, so one key has one name.
-    /// - Returns: nil for anything else.
+    /// Reads a `kid`; nil for anything but what ``description`` writes, so that one key has one name.
     public init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let family = KeyFamily(rawValue: String(parts[0])),

@@ -89,7 +89,8 @@ public enum Alongside {
         options.remove(at: today)
         var secondsOfDay: Int?
         if !options.isEmpty {
-            guard options.count == 2, options[0] == "--time", let time = clockTime(options[1]) else {
+            guard options.count == 2, options[0] == "--time", let time = clockTime(options[1])
+            else {
                 throw OperationError("schedule rebase takes --today and --time HH:MM")
             }
             secondsOfDay = time

@@ -275,8 +275,10 @@ final class UpCommand {
                 stage: .riders
             )
         )
-        say("five buses with two simulated riders each are under way; their log is "
-            + "\(folder.logs)/riders.log")
+        say(
+            "five buses with two simulated riders each are under way; their log is "
+                + "\(folder.logs)/riders.log"
+        )
     }
 
     // MARK: - Waiting

@@ -1,0 +1,81 @@
+internal import Database
+internal import Transit
+
+/// How often a caller may try something in a minute, counted in the database for all replicas.
+struct AttemptLimiter: Sendable {
+    /// The length of a window in seconds (spec 1.2, 2.1).
+    static let windowSeconds: Int64 = 60
+    /// Callers in one window; beyond it every new caller is refused, so that a flood of addresses
+    /// cannot buy attempts (fails closed).
+    static let callerLimit = 10_000
+
+    /// What is counted, such as `register`.
+    let kind: String
+    /// Attempts in one window.
+    let limit: Int
+
+    /// Whether the caller may go on, and if not for how many seconds.
+    enum Answer: Equatable {
+        case allowed
+        case refused(retryAfterSeconds: Int)
+    }
+
+    /// Counts one attempt.
+    ///
+    /// - Parameters:
+    ///   - caller: An address, already reduced to the network that counts as one.
+    ///   - now: The application clock.
+    ///   - connection: Inside a transaction or not.
+    /// - Returns: The decision; a refused attempt counts too.
+    /// - Throws: `DatabaseError` when the statement fails; nothing was counted then.
+    func attempt(
+        by caller: String,
+        at now: UnixSeconds,
+        on connection: Connection
+    ) throws(DatabaseError) -> Answer {
+        let start = now - now % Self.windowSeconds
+        let refused = Answer.refused(
+            retryAfterSeconds: Int(start + Self.windowSeconds - now)
+        )
+        let rows = try connection.query(
+            """
+            INSERT INTO auth.attempts AS a (kind, caller, window_start, count)
+            SELECT $1, $2, $3, 1 WHERE (
+                EXISTS (SELECT FROM auth.attempts
+                    WHERE kind = $1 AND caller = $2 AND window_start = $3)
+                OR (SELECT count(*) FROM (SELECT FROM auth.attempts
+                    WHERE kind = $1 AND window_start = $3 LIMIT $4) known) < $4)
+            ON CONFLICT (kind, caller, window_start) DO UPDATE SET count = a.count + 1
+            RETURNING count
+            """,
+            [.text(kind), .text(caller), .timestamp(start), .int(Self.callerLimit)]
+        )
+        guard let row = rows.first else { return refused }
+        let count = try row.int("count")
+        if count == 1 {
+            // The first attempt of a caller tidies up what nobody reads any more.
+            try connection.execute(
+                "DELETE FROM auth.attempts WHERE kind = $1 AND window_start < $2",
+                [.text(kind), .timestamp(start - Self.windowSeconds)]
+            )
+        }
+        return count <= limit ? .allowed : refused
+    }
+}
+
+extension String {
+    /// The network that counts as one caller: an IPv6 address's first 64 bits, any other as it is.
+    var callerNetwork: String {
+        guard contains(":") else { return self }
+        var groups: [Substring] = []
+        let halves = self.split(separator: "::", maxSplits: 1, omittingEmptySubsequences: false)
+        groups = halves[0].split(separator: ":")
+        if halves.count == 2 {
+            let rest = halves[1].split(separator: ":")
+            groups += Array(repeating: "0", count: max(0, 8 - groups.count - rest.count)) + rest
+        }
+        return groups.prefix(4).map { group in
+            String(UInt32(group, radix: 16) ?? 0, radix: 16)
+        }.joined(separator: ":") + "::/64"
+    }
+}

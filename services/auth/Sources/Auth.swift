@@ -1,0 +1,97 @@
+internal import Database
+public import ServiceKit
+internal import Telemetry
+internal import Web
+
+/// The one service that makes tokens.
+public enum Auth {
+    private static let riderMode = Setting.flag(
+        "RIDER_MODE_ENABLED",
+        default: true,
+        "Whether riders' apps may register; off answers 404."
+    ).lenient
+    private static let riderLifetime = Setting.duration(
+        "RIDER_JWT_TTL",
+        default: .seconds(8760 * 3600),
+        in: .seconds(60)...(.seconds(10 * 8760 * 3600)),
+        "How long a rider's token is valid."
+    ).lenient
+    private static let registrationLimit = Setting.integer(
+        "RIDER_REGISTRATION_LIMIT",
+        default: 5,
+        in: 1...1_000_000,
+        "Registrations from one address in a minute."
+    )
+
+    /// What `alongside migrate` applies before the first start.
+    public static let schema = ServiceSchema(
+        "auth",
+        migrations: [
+            Migration(name: "0001-schema", bytes: PackageResources._001_schema_sql)
+        ]
+    )
+
+    /// The service as the executable runs it.
+    public static let definition = ServiceDefinition(
+        name: "auth",
+        summary: "Registers riders' apps and signs tokens; knows no positions.",
+        publicPort: 8101,
+        internalPort: 9101,
+        keyFamilies: [.rider, .member, .staff],
+        signsTokens: true,
+        schema: schema,
+        usesBus: true,
+        settings: [
+            riderMode.declaration, riderLifetime.declaration, registrationLimit.declaration,
+        ],
+        build: { context in build(context) }
+    )
+
+    private static func build(_ context: ServiceContext) -> ServiceParts {
+        let isRiderMode = context.settings[riderMode]
+        var endpoints = [health, capabilities(rider: isRiderMode)]
+        if isRiderMode {
+            let register = RegisterRider(
+                database: context.database,
+                signer: TokenSigner(context.keys),
+                limiter: AttemptLimiter(
+                    kind: "register",
+                    limit: context.settings[registrationLimit]
+                ),
+                lifetime: context.settings[riderLifetime],
+                now: context.clock.now,
+                logger: context.logger
+            )
+            endpoints.append(register.endpoint)
+        }
+        return ServiceParts(endpoints: endpoints)
+    }
+
+    private static let health = Endpoint(
+        .get,
+        "/api/health",
+        access: .anyone,
+        logLevel: .debug,
+        inline: { _ in
+            var json = JSONWriter()
+            json.beginObject()
+            json.member("status", "ok")
+            json.endObject()
+            return .json(bytes: json.bytes)
+        }
+    )
+
+    /// What this deployment offers; false is what is not built or switched off.
+    private static func capabilities(rider: Bool) -> Endpoint {
+        Endpoint(.get, "/api/capabilities", access: .anyone, logLevel: .debug) { _ in
+            var json = JSONWriter()
+            json.beginObject()
+            json.member("rider", rider)
+            json.member("social", false)
+            json.member("signup", false)
+            json.member("version", ProductVersion.current)
+            json.endObject()
+            return .json(bytes: json.bytes)
+        }
+    }
+}

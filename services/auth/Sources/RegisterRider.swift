@@ -1,0 +1,154 @@
+internal import Database
+internal import ServiceKit
+internal import Telemetry
+internal import Transit
+internal import Web
+
+/// `POST /api/v1/rider/register`: a token for an installation of a rider's app (spec 2.1).
+struct RegisterRider: Sendable {
+    /// Characters of `app_id` and `app_version`.
+    static let textLimit = 100
+    /// What a phone is told about reporting (seed 4.3).
+    static let reportIntervalSeconds = 5
+    /// Points in one report.
+    static let maxBatchSize = 12
+
+    let database: Database
+    let signer: TokenSigner
+    let limiter: AttemptLimiter
+    let lifetime: Duration
+    let now: @Sendable () -> UnixSeconds
+    let logger: Logger
+
+    var endpoint: Endpoint {
+        Endpoint(.post, "/api/v1/rider/register", access: .anyone, handler: register)
+    }
+
+    private func register(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let now = now()
+        let caller = request.clientAddress.callerNetwork
+        let limiter = limiter
+        let answer = try await stored(request) { connection throws(DatabaseError) in
+            try limiter.attempt(by: caller, at: now, on: connection)
+        }
+        if case .refused(let seconds) = answer {
+            throw HTTPError(
+                status: 429,
+                code: "rate.registrations",
+                message: "too many registrations, try again later",
+                retryAfter: seconds
+            )
+        }
+        let installation = try Installation(try request.jsonObject())
+        let rider = try await stored(request) { connection throws(DatabaseError) in
+            try installation.upsert(at: now, on: connection)
+        }
+        return self.answer(rider, at: now)
+    }
+
+    private func answer(_ rider: Rider, at now: UnixSeconds) -> HTTPResponse {
+        let token = signer.sign(
+            TokenClaims(
+                subject: rider.id.description,
+                role: .rider,
+                issuedAt: now,
+                lifetime: lifetime
+            )
+        )
+        var json = JSONWriter()
+        json.beginObject()
+        json.member("rider_id", rider.id.description)
+        json.member("token", token)
+        json.member("report_interval_seconds", Self.reportIntervalSeconds)
+        json.member("max_batch_size", Self.maxBatchSize)
+        json.endObject()
+        return .json(bytes: json.bytes, status: rider.isNew ? 201 : 200)
+    }
+
+    /// Runs database work; a database that is away is 503, so that the phone tries again.
+    private func stored<Value: Sendable>(
+        _ request: HTTPRequest,
+        _ body: @escaping @Sendable (Connection) throws(DatabaseError) -> Value
+    ) async throws -> Value {
+        do throws(DatabaseError) {
+            return try await database.transaction(body)
+        } catch {
+            logger.error(
+                "registration failed in the database",
+                ["error": .text(error.description), "trace.id": .text("\(request.trace)")]
+            )
+            guard error.kind != .statement || error.isRetryable else { throw HTTPError.failure }
+            throw HTTPError(
+                status: 503,
+                code: "database.unavailable",
+                message: "registration unavailable, try again",
+                retryAfter: 2
+            )
+        }
+    }
+}
+
+/// An installation of a rider's app, as it describes itself.
+private struct Installation: Sendable {
+    let id: UniqueID
+    let platform: String
+    let appID: String
+    let appVersion: String
+
+    /// Reads and checks a body, in the order of spec 2.1.
+    init(_ body: JSONObject) throws(HTTPError) {
+        let installation = try body.string("installation_id") ?? ""
+        platform = try body.string("platform") ?? ""
+        appID = try body.string("app_id") ?? ""
+        appVersion = try body.string("app_version") ?? ""
+        let attestation = body.value("attestation")
+        try body.finish()
+        guard let id = UniqueID(installation) else {
+            throw .badRequest("installation_id must be a UUID", code: "installation_id.invalid")
+        }
+        guard ["ios", "android", "other"].contains(platform) else {
+            throw .badRequest(
+                "platform must be one of ios, android, other",
+                code: "platform.invalid"
+            )
+        }
+        let isTooLong = [appID, appVersion].contains { text in
+            text.unicodeScalars.count > RegisterRider.textLimit || text.utf8.contains(0)
+        }
+        guard !isTooLong else {
+            throw .badRequest(
+                "app_id and app_version must be at most \(RegisterRider.textLimit) characters",
+                code: "app.too_long"
+            )
+        }
+        guard attestation == nil || attestation == .null else {
+            throw .badRequest("attestation not supported", code: "attestation.unsupported")
+        }
+        self.id = id
+    }
+
+    /// Files the installation, or refreshes what is known of it.
+    func upsert(at now: UnixSeconds, on connection: Connection) throws(DatabaseError) -> Rider {
+        let row = try connection.query(
+            """
+            INSERT INTO auth.riders AS r (id, installation_id, platform, app_id, app_version,
+                created_at, last_seen_at)
+            VALUES ($1, $2, $3, $4, $5, $6, $6)
+            ON CONFLICT (installation_id) DO UPDATE SET app_version = excluded.app_version,
+                last_seen_at = GREATEST(r.last_seen_at, excluded.last_seen_at)
+            RETURNING id, (xmax = 0) AS is_new
+            """,
+            [
+                .uuid(.random()), .uuid(id), .text(platform), .text(appID), .text(appVersion),
+                .timestamp(now),
+            ]
+        ).one()
+        return Rider(id: try row.uuid("id"), isNew: try row.bool("is_new"))
+    }
+}
+
+/// The pseudonym of an installation.
+private struct Rider: Sendable {
+    let id: UniqueID
+    let isNew: Bool
+}

@@ -1,6 +1,8 @@
 public import Database
 
-/// The schema `bus`: who lives where, and the fleet's clock. Every service's role may use it.
+/// The schema `bus`: who lives where, and the fleet's clock.
+///
+/// Every service's role may use it.
 public enum BusMigrations {
     /// The schema's name, also the first part of its role's.
     public static let schema = "bus"
@@ -22,7 +24,7 @@ public enum BusMigrations {
 
                 -- One row at most: what is added to the wall clock of every process.
                 CREATE TABLE bus.clock (
-                    only boolean PRIMARY KEY DEFAULT true CHECK (only),
+                    is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
                     offset_seconds bigint NOT NULL
                 );
 

@@ -228,8 +228,9 @@ let testTargets: [Target] = [
     tests(
         "EndToEnd",
         dependencies: [
-            "Operations", "RealtimeFeed", "TestKit", "AuthMain", "RiderIngestMain", "VerifierMain",
-            "FeedMain", "GroupsMain", "RelayMain", "RiderSimMain", "AlongsideMain",
+            "Database", "Operations", "RealtimeFeed", "Schedule", "Telemetry", "TestKit", "Transit", "Web",
+            "AuthMain", "RiderIngestMain", "VerifierMain", "FeedMain", "GroupsMain", "RelayMain",
+            "RiderSimMain", "AlongsideMain",
         ]
     ),
 ]

@@ -53,9 +53,14 @@ struct AttemptLimiter: Sendable {
         guard let row = rows.first else { return refused }
         let count = try row.int("count")
         if count == 1 {
-            // The first attempt of a caller tidies up what nobody reads any more.
+            // The first attempt of a caller tidies up what nobody reads any more; rows that another
+            // process is deleting are left to it, as two that wait for each other would deadlock.
             try connection.execute(
-                "DELETE FROM auth.attempts WHERE kind = $1 AND window_start < $2",
+                """
+                DELETE FROM auth.attempts WHERE ctid = ANY (ARRAY(
+                    SELECT ctid FROM auth.attempts WHERE kind = $1 AND window_start < $2
+                    FOR UPDATE SKIP LOCKED))
+                """,
                 [.text(kind), .timestamp(start - Self.windowSeconds)]
             )
         }

@@ -27,7 +27,8 @@ public enum Auth {
     public static let schema = ServiceSchema(
         "auth",
         migrations: [
-            Migration(name: "0001-schema", bytes: PackageResources._001_schema_sql)
+            Migration(name: "0001-schema", bytes: PackageResources._001_schema_sql),
+            Migration(name: "0002-revocations", bytes: PackageResources._002_revocations_sql),
         ]
     )
 
@@ -48,23 +49,35 @@ public enum Auth {
     )
 
     private static func build(_ context: ServiceContext) -> ServiceParts {
-        let isRiderMode = context.settings[riderMode]
-        var endpoints = [health, capabilities(rider: isRiderMode)]
-        if isRiderMode {
-            let register = RegisterRider(
+        ServiceParts(
+            endpoints: endpoints(
+                context.settings,
                 database: context.database,
-                signer: TokenSigner(context.keys),
-                limiter: AttemptLimiter(
-                    kind: "register",
-                    limit: context.settings[registrationLimit]
-                ),
-                lifetime: context.settings[riderLifetime],
-                now: context.clock.now,
+                keys: context.keys,
+                clock: context.clock,
                 logger: context.logger
             )
-            endpoints.append(register.endpoint)
-        }
-        return ServiceParts(endpoints: endpoints)
+        )
+    }
+
+    /// What auth offers over HTTP under these settings.
+    static func endpoints(
+        _ settings: Settings,
+        database: Database,
+        keys: KeyRing,
+        clock: ApplicationClock,
+        logger: Logger = .silent
+    ) -> [Endpoint] {
+        guard settings[riderMode] else { return [health, capabilities(rider: false)] }
+        let register = RegisterRider(
+            database: database,
+            signer: TokenSigner(keys),
+            limiter: AttemptLimiter(kind: "register", limit: settings[registrationLimit]),
+            lifetime: settings[riderLifetime],
+            now: clock.now,
+            logger: logger
+        )
+        return [health, capabilities(rider: true), register.endpoint]
     }
 
     private static let health = Endpoint(

@@ -112,8 +112,8 @@ private struct Installation: Sendable {
                 code: "platform.invalid"
             )
         }
-        let isTooLong = [appID, appVersion].contains { text in
-            text.unicodeScalars.count > RegisterRider.textLimit || text.utf8.contains(0)
+        let isTooLong = [appID, appVersion].contains {
+            $0.unicodeScalars.count > RegisterRider.textLimit
         }
         guard !isTooLong else {
             throw .badRequest(

@@ -1,0 +1,146 @@
+import Database
+import FoundationEssentials
+import ServiceKit
+import TestKit
+import Testing
+import Transit
+import Web
+
+@testable import AuthService
+
+/// A database with auth's schema, made from a template.
+func authDatabase(_ postgres: ThrowawayPostgres = .shared) async throws -> TestDatabase {
+    let template = ThrowawayPostgres.Template("auth") { connection throws(DatabaseError) in
+        try Migrator.migrate(
+            schema: Auth.schema.name,
+            role: Auth.schema.role,
+            migrations: Auth.schema.migrations,
+            on: connection
+        )
+    }
+    return try await postgres.database(template)
+}
+
+extension TestDatabase {
+    /// Works on the database from outside the service under test, as the owner or as a role.
+    @discardableResult
+    func query<Value: Sendable>(
+        as role: String? = nil,
+        _ body: @escaping @Sendable (Connection) throws(DatabaseError) -> Value
+    ) async throws(DatabaseError) -> Value {
+        let pool = open(connections: 1, role: role)
+        do throws(DatabaseError) {
+            let value = try await pool.withConnection(body)
+            await pool.close()
+            return value
+        } catch {
+            await pool.close()
+            throw error
+        }
+    }
+}
+
+/// One running auth: a real server over a real database, on a clock that the test moves.
+struct AuthProcess: Sendable {
+    let port: Int
+    let client: HTTPClient
+
+    /// What `POST /api/v1/rider/register` answered.
+    struct Registration: Decodable {
+        let riderId: String
+        let token: String
+        let reportIntervalSeconds: Int
+        let maxBatchSize: Int
+    }
+
+    /// An error's body.
+    struct Refusal: Decodable, Equatable {
+        let error: String
+        let code: String
+    }
+
+    func get(_ path: String) async throws -> HTTPClientResponse {
+        try await client.get("http://127.0.0.1:\(port)\(path)")
+    }
+
+    func register(
+        _ body: String = installation(),
+        from address: String? = nil,
+        contentType: String = "application/json"
+    ) async throws -> HTTPClientResponse {
+        var headers = [("Content-Type", contentType)]
+        if let address { headers.append(("X-Forwarded-For", address)) }
+        return try await client.send(
+            .post,
+            "http://127.0.0.1:\(port)/api/v1/rider/register",
+            headers: headers,
+            body: Array(body.utf8)
+        )
+    }
+}
+
+/// Runs auth as its executable would assemble it, in this process.
+func withAuth(
+    _ environment: [String: String] = [:],
+    clock: ManualClock = ManualClock(),
+    database given: TestDatabase? = nil,
+    trustsProxy: Bool = true,
+    _ body: (AuthProcess) async throws -> Void
+) async throws {
+    let database: TestDatabase
+    if let given { database = given } else { database = try await authDatabase() }
+    var environment = environment
+    environment["DATABASE_URL"] = database.url
+    environment["JWT_SECRET"] = TestTokens.secret.revealed()
+    let settings = try Auth.definition.table.read(environment: environment)
+    let pool = database.open(role: Auth.schema.role)
+    var configuration = HTTPServerConfiguration()
+    configuration.trustsProxyHeaders = trustsProxy
+    let server = try HTTPServer(
+        endpoints: Auth.endpoints(
+            settings,
+            database: pool,
+            keys: KeyRing(
+                secret: TestTokens.secret,
+                families: Auth.definition.keyFamilies
+            ),
+            clock: clock.application
+        ),
+        configuration: configuration
+    )
+    let client = HTTPClient()
+    let outcome: Result<Void, any Error>
+    do {
+        outcome = .success(try await body(AuthProcess(port: try server.start(), client: client)))
+    } catch {
+        outcome = .failure(error)
+    }
+    client.close()
+    await server.shutdown(within: .seconds(1))
+    await pool.close()
+    try outcome.get()
+}
+
+/// The body of a registration.
+func installation(
+    _ id: UniqueID = .random(),
+    platform: String = "ios",
+    appID: String = "org.example.app",
+    appVersion: String = "1.0",
+    more: String = ""
+) -> String {
+    """
+    {"installation_id":"\(id)","platform":"\(platform)","app_id":"\(appID)",\
+    "app_version":"\(appVersion)"\(more)}
+    """
+}
+
+extension HTTPClientResponse {
+    func decoded<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return try decoder.decode(type, from: Data(body))
+    }
+
+    var text: String { String(decoding: body, as: UTF8.self) }
+}

@@ -1,3 +1,4 @@
+import Glibc
 import ServiceKit
 import Synchronization
 import Telemetry
@@ -129,5 +130,23 @@ private func part(_ name: String, _ journal: Journal) -> any Service {
         task.cancel()
         _ = await task.result
         #expect(journal.all == ["cancelled: false"])
+    }
+}
+
+@Suite(.serialized, .timeLimit(.minutes(1))) struct StopSignalsTests {
+    /// In this process, too, the concurrency runtime keeps the first thread, with all signals
+    /// admitted: without the handler each of these would end the tests.
+    @Test func `takes signals whichever thread they reach`() async {
+        var taken: [Int32] = []
+        let stream = StopSignals.stream()
+        kill(getpid(), SIGTERM)
+        for await number in stream {
+            taken.append(number)
+            if taken.count == 4 { break }
+            kill(getpid(), taken.count % 2 == 0 ? SIGTERM : SIGINT)
+        }
+        signal(SIGTERM, SIG_DFL)
+        signal(SIGINT, SIG_DFL)
+        #expect(taken == [SIGTERM, SIGINT, SIGTERM, SIGINT])
     }
 }

@@ -209,7 +209,10 @@ let testTargets: [Target] = [
         exclude: ["oracle.py", "schema.py"]
     ),
     tests("DatabaseTests", dependencies: ["Database", "Telemetry", "Transit", "TestKit"]),
-    tests("BusTests", dependencies: ["Bus", "BusPeer", "Database", "TestKit"]),
+    tests(
+        "BusTests",
+        dependencies: ["Bus", "BusPeer", "Database", "Telemetry", "TestKit", "CLinux", "CZeroMQ"]
+    ),
     tests("WebTests", dependencies: ["Web", "Telemetry", "TestKit", "CMicrohttpd"]),
     tests(
         "ServiceKitTests",

@@ -250,7 +250,7 @@ public final class Bus: Sendable {
             key: key,
             body: body,
             trace: trace,
-            retain: retain
+            kind: retain ? .retained : .passing
         )
         guard key.utf8.count <= Wire.nameBytes, body.count <= configuration.limits.messageBytes,
             mailbox.publish(publication)
@@ -261,7 +261,14 @@ public final class Bus: Sendable {
     ///
     /// Who heard it keeps it; publish an empty state first where that matters.
     public func retract(topic: String, key: String) {
-        mailbox.post(.retract(topic: topic, key: key))
+        let retraction = Publication(
+            topic: topic,
+            key: key,
+            body: [],
+            trace: .random(),
+            kind: .retraction
+        )
+        if !mailbox.publish(retraction) { metrics.publicationsDropped.add() }
     }
 
     /// Hears a topic from every live instance of a service, this one left out.

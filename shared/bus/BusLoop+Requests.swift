@@ -21,10 +21,25 @@ final class Peer {
 final class RequestLink {
     let socket: Socket
     let monitor: Socket
+    /// Requests are sent only now: a pipe that is about to end still takes messages and loses them.
+    private(set) var isConnected = false
 
     init(_ socket: Socket, monitor: Socket) {
         self.socket = socket
         self.monitor = monitor
+    }
+
+    /// Follows what the monitor tells.
+    ///
+    /// - Returns: Whether the connection broke since the last call.
+    func followConnection() -> Bool {
+        var isLost = false
+        while let frames = monitor.receive() {
+            let event = frames[0].count >= 2 ? Int32(frames[0][0]) | Int32(frames[0][1]) << 8 : 0
+            isConnected = event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED
+            isLost = isLost || event == ZMQ_EVENT_DISCONNECTED
+        }
+        return isLost
     }
 
     func close() {
@@ -55,8 +70,9 @@ extension BusLoop {
         try socket.configure(limits, queue: 2 * limits.windowRequests, linger: .zero)
         try socket.set(ZMQ_IMMEDIATE, 1)
         try socket.identify(configuration.curve, for: record.requestEndpoint)
+        let events = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED
         let address = "inproc://monitor-\(UInt(bitPattern: socket.raw))"
-        guard zmq_socket_monitor(socket.raw, address, ZMQ_EVENT_DISCONNECTED) == 0 else {
+        guard zmq_socket_monitor(socket.raw, address, events) == 0 else {
             throw .last("zmq_socket_monitor")
         }
         let monitor = try Socket(context, ZMQ_PAIR)
@@ -69,13 +85,12 @@ extension BusLoop {
     /// Takes answers and lost connections of one instance, then its publications.
     func serve(_ peer: Peer) {
         if let link = peer.requests {
-            takeAnswers(link)
-            var isLost = false
-            while link.monitor.receive() != nil { isLost = true }
+            let isLost = link.followConnection()
+            var mayHoldMore = takeAnswers(link)
             if isLost {
                 metrics.connectionsLost.add()
                 // What arrived before the connection broke is an answer, not a loss.
-                while takeAnswers(link) {}
+                while mayHoldMore { mayHoldMore = takeAnswers(link) }
                 for request in ledger.connectionLost(peer.record.instance) {
                     fail(request, .connectionLost(peer.record.instance))
                 }
@@ -85,7 +100,6 @@ extension BusLoop {
     }
 
     /// - Returns: Whether the budget ended first.
-    @discardableResult
     private func takeAnswers(_ link: RequestLink) -> Bool {
         for _ in 0..<BusLimits.drainBudget {
             guard let frames = link.socket.receive() else { return false }
@@ -121,7 +135,9 @@ extension BusLoop {
     /// Hands waiting requests to the network as far as it takes them.
     func sendUnsent(to peer: Peer) {
         let instance = peer.record.instance
-        guard let link = peer.requests, ledger.hasUnsent(instance) else { return }
+        guard let link = peer.requests, link.isConnected, ledger.hasUnsent(instance) else {
+            return
+        }
         let waiting = ledger.takeUnsent(instance)
         for (index, request) in waiting.enumerated() {
             let milliseconds = request.deadline > now ? (request.deadline - now) / 1_000_000 : 0

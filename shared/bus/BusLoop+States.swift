@@ -26,6 +26,9 @@ extension BusLoop {
     // MARK: - Publishing
 
     func send(_ publication: Publication) {
+        guard publication.kind != .retraction else {
+            return retained.remove(topic: publication.topic, key: publication.key)
+        }
         let (sequence, isRefused) = retained.add(publication)
         if isRefused { metrics.unretained.add() }
         metrics.publicationsSent.add()

@@ -120,7 +120,8 @@ final class BusLoop {
         for peer in peers.values {
             if let link = peer.requests {
                 items.append(item(link.monitor))
-                items.append(item(link.socket, writing: ledger.hasUnsent(peer.record.instance)))
+                let writes = link.isConnected && ledger.hasUnsent(peer.record.instance)
+                items.append(item(link.socket, writing: writes))
             }
             if let link = peer.states { items.append(item(link.socket)) }
         }
@@ -168,7 +169,6 @@ final class BusLoop {
         case .cancel(let correlation):
             if let request = ledger.finish(correlation) { fail(request, .cancelled) }
         case .answer(let request, let body): answer(request, body)
-        case .retract(let topic, let key): retained.remove(topic: topic, key: key)
         case .subscribe(let subscription): add(subscription)
         case .instances(let records): adopt(records)
         case .stop(let drain, let waiter):
@@ -197,7 +197,7 @@ final class BusLoop {
             case .request(_, let waiter): waiter.resume(returning: .failure(.closed))
             case .answer(let request, let body): answer(request, body)
             case .stop(_, let waiter): if let waiter { stopWaiters.append(waiter) }
-            case .cancel, .retract, .subscribe, .instances: break
+            case .cancel, .subscribe, .instances: break
             }
         }
         for request in ledger.removeAll() { fail(request, .closed) }

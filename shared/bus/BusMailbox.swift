@@ -10,7 +10,6 @@ enum BusCommand {
     case request(PendingRequest, Waiter)
     case cancel(UInt64)
     case answer(ReceivedRequest, [UInt8])
-    case retract(topic: String, key: String)
     case subscribe(Subscription)
     case instances([InstanceRecord])
     case stop(drain: Duration, CheckedContinuation<Void, Never>?)
@@ -109,13 +108,14 @@ final class BusMailbox: Sendable {
         state.withLock { state in
             guard !state.hasEnded else { return false }
             let key = StateKey(topic: publication.topic, key: publication.key)
-            if publication.retain, let index = state.waitingStates[key] {
+            if publication.kind == .retained, let index = state.waitingStates[key] {
                 state.delivery.publications[index] = publication
                 return true
             }
             let count = state.delivery.publications.count
             guard count < limits.queuedPublications else { return false }
-            if publication.retain { state.waitingStates[key] = count }
+            // What comes after a retraction does not overtake it.
+            state.waitingStates[key] = publication.kind == .retained ? count : nil
             state.delivery.publications.append(publication)
             signal(&state)
             return true

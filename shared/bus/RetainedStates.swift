@@ -6,7 +6,16 @@ struct Publication {
     let key: String
     let body: [UInt8]
     let trace: TraceID
-    let retain: Bool
+    let kind: Kind
+
+    enum Kind {
+        /// Kept for new subscribers.
+        case retained
+        /// For those connected now.
+        case passing
+        /// Nothing goes out; what was kept under this key is forgotten.
+        case retraction
+    }
 }
 
 /// The last body of every (topic, key) this process publishes, with its place in the topic's order.
@@ -33,7 +42,7 @@ struct RetainedStates {
     mutating func add(_ publication: Publication) -> (sequence: UInt64, isRefused: Bool) {
         let sequence = self.sequence(of: publication.topic) + 1
         sequences[publication.topic] = sequence
-        guard publication.retain else { return (sequence, false) }
+        guard publication.kind == .retained else { return (sequence, false) }
         let isNew = topics[publication.topic]?[publication.key] == nil
         if isNew {
             guard count < limit else { return (sequence, true) }

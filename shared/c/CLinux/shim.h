@@ -1,10 +1,7 @@
 #pragma once
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
-
-// System calls that the Glibc module does not carry.
+// System calls that the Glibc module does not carry. No _GNU_SOURCE: it renames members of fd_set and other structs, and Swift then
+// finds two definitions of them in the modules it imports together.
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -18,6 +15,7 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <linux/close_range.h>
 #include <time.h>
@@ -52,7 +50,7 @@ static inline pid_t alongside_spawn(const char *path, char *const arguments[], c
     if (output >= 0) { dup2(output, 1); dup2(output, 2); }
     // What we were given by whoever started us is not theirs; closed at exec, so that a failure before it still can be told.
     // The flag needs Linux 5.11; before it, the table is walked as far as any of our programs fills it.
-    if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0) {
+    if (syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC) != 0) {
         for (int descriptor = 3; descriptor < 65536; descriptor++) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
     }
     if (user != (uid_t)-1) {

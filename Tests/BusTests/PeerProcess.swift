@@ -36,7 +36,13 @@ final class PeerProcess: Sendable {
         }
     }
 
-    func freeze() { _ = Glibc.kill(pid, SIGSTOP) }
+    /// Stops it and returns when no thread of it runs any more; the signal alone is not yet that.
+    func freeze() {
+        _ = Glibc.kill(pid, SIGSTOP)
+        var status: siginfo_t = siginfo_t()
+        _ = waitid(P_PID, id_t(pid), &status, WSTOPPED | WNOWAIT)
+    }
+
     func thaw() { _ = Glibc.kill(pid, SIGCONT) }
     func terminate() { _ = Glibc.kill(pid, SIGTERM) }
 

@@ -40,6 +40,9 @@ public struct BusLimits: Sendable, Hashable {
     static let stall: UInt64 = 1_000_000_000
     /// After a freeze, messages count as old until the socket was empty this much later.
     static let stallSettle: UInt64 = 200_000_000
+    /// How often a publisher says how far each topic is, in nanoseconds: the time in which the loss of
+    /// a last message is noticed.
+    static let markInterval: UInt64 = 1_000_000_000
     /// The least time between two requests for the whole state of one topic, in nanoseconds.
     static let resynchronize: UInt64 = 1_000_000_000
     /// A request is sent at most this often, so that one that kills its reader stops there.

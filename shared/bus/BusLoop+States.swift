@@ -80,6 +80,25 @@ extension BusLoop {
         send(.complete, retained.sequence(of: topic), TraceID(high: 0, low: 1), "", [])
     }
 
+    /// Says once a second how far each topic is, so that a subscriber that lost the last message of
+    /// all notices without a next one.
+    func sendMarks() {
+        guard now >= nextMarks else { return }
+        nextMarks = now + BusLimits.markInterval
+        for (topic, sequence) in retained.sequences {
+            let header = PublicationHeader(
+                form: .complete,
+                epoch: epoch,
+                sequence: sequence,
+                trace: TraceID(high: 0, low: 1),
+                instance: record.instance,
+                topic: topic,
+                key: ""
+            )
+            _ = publisher.send(liveTopic(topic), header.encoded(), [])
+        }
+    }
+
     private func liveTopic(_ topic: String) -> [UInt8] { Array(topic.utf8) + [0] }
 
     private func ownTopic(_ topic: String) -> [UInt8] {

@@ -26,7 +26,6 @@ final class BusLoop {
     let router: Socket
     let publisher: Socket
     let gate: CurveGate?
-    private let boundRequest: String
 
     var phase = Phase.running
     var peers: [String: Peer] = [:]
@@ -41,6 +40,8 @@ final class BusLoop {
     /// How long messages that wait now may have waited while the process was stopped, nanoseconds.
     var stalled: UInt64 = 0
     private var thawedAt: UInt64 = 0
+    /// When the publisher next says how far its topics are, monotonic nanoseconds.
+    var nextMarks: UInt64 = 0
     private var stopWaiters: [CheckedContinuation<Void, Never>] = []
     private var items: [zmq_pollitem_t] = []
 
@@ -72,7 +73,7 @@ final class BusLoop {
         try router.set(ZMQ_ROUTER_MANDATORY, 1)
         try router.configure(limits, queue: 2 * limits.windowRequests, linger: limits.flush)
         if let keys { try router.serve(keys) }
-        boundRequest = try router.bindOrExplain(endpoints.bindRequest)
+        let boundRequest = try router.bindOrExplain(endpoints.bindRequest)
 
         publisher = try Socket(context, ZMQ_XPUB)
         try publisher.set(ZMQ_XPUB_VERBOSE, 1)
@@ -106,6 +107,7 @@ final class BusLoop {
             startHandlers()
             for peer in peers.values { sendUnsent(to: peer) }
             completeRequests()
+            sendMarks()
             if case .draining(let limit) = phase, serving.isIdle || now >= limit { break }
         }
         finish()
@@ -174,8 +176,9 @@ final class BusLoop {
         case .stop(let drain, let waiter):
             if let waiter { stopWaiters.append(waiter) }
             guard case .running = phase else { return }
+            // Not unbound: libzmq 4.3 ends the connections that came through an endpoint with it, and
+            // answers in flight would go nowhere. Who comes now is refused as `closing`.
             phase = .draining(until: now + drain.nanoseconds)
-            router.unbind(boundRequest)
         }
     }
 

@@ -28,7 +28,7 @@ struct RetainedStates {
 
     let limit: Int
     private(set) var count = 0
-    private var sequences: [String: UInt64] = [:]
+    private(set) var sequences: [String: UInt64] = [:]
     private var topics: [String: [String: Entry]] = [:]
 
     init(limit: Int) { self.limit = limit }

@@ -68,8 +68,6 @@ final class Socket {
         return String(decoding: text.prefix(max(0, length - 1)), as: UTF8.self)
     }
 
-    func unbind(_ endpoint: String) { zmq_unbind(raw, endpoint) }
-
     func connect(_ endpoint: String) throws(BusError) {
         guard zmq_connect(raw, endpoint) == 0 else { throw .last("connect \(endpoint)") }
     }

@@ -223,9 +223,20 @@ let testTargets: [Target] = [
         "AuthTests",
         dependencies: ["AuthService", "ServiceKit", "Transit", "Web", "Database", "TestKit"]
     ),
-    tests("RiderIngestTests", dependencies: ["RiderIngestService", "TestKit"]),
+    tests(
+        "RiderIngestTests",
+        dependencies: [
+            "RiderIngestService", "Bus", "Messages", "ServiceKit", "Telemetry", "Transit", "Web",
+            "TestKit",
+        ]
+    ),
     tests("VerifierTests", dependencies: ["VerifierService", "Verification", "TestKit"]),
-    tests("FeedTests", dependencies: ["FeedService", "RealtimeFeed", "TestKit"]),
+    tests(
+        "FeedTests",
+        dependencies: [
+            "FeedService", "RealtimeFeed", "Messages", "Telemetry", "Transit", "Web", "TestKit",
+        ]
+    ),
     tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit"]),
     tests("ToolsTests", dependencies: ["RiderSimulation", "Operations", "TestKit"]),
     tests(

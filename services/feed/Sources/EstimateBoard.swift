@@ -30,7 +30,7 @@ struct EstimateBoard: Sendable {
     /// - Returns: One estimate for each trip instance that has one.
     func fresh(at now: UnixSeconds, maxAge: Int64) -> [TripEstimate] {
         slots.values.flatMap(\.estimates)
-            .filter { now - $0.timestamp <= maxAge }
+            .filter { $0.timestamp >= now - maxAge }
             .sorted { $0.trip < $1.trip }
     }
 }

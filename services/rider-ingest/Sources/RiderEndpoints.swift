@@ -1,4 +1,5 @@
 internal import Messages
+internal import ServiceKit
 internal import Transit
 internal import Web
 
@@ -213,7 +214,7 @@ extension HTTPRequest {
     fileprivate var riderID: UniqueID {
         get throws(HTTPError) {
             guard let principal, let id = UniqueID(principal.subject) else {
-                throw HTTPError(status: 401, code: "token.invalid", message: "invalid token")
+                throw .invalidToken
             }
             return id
         }

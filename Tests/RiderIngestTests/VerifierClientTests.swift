@@ -1,0 +1,154 @@
+import Bus
+import Messages
+import Telemetry
+import TestKit
+import Testing
+import Transit
+import Web
+
+@testable import RiderIngestService
+
+/// Finding the owner of a slot, and giving up in time; all waiting is on a manual clock.
+@Suite(.timeLimit(.minutes(1))) struct VerifierClientTests {
+    private let body = RideRequest.Body.tripStatus(TripStatusQuery(tripID: "T", receivedAt: 1))
+    private let away = RideReply.Body.refused(RideRefusal(.unavailable, retryAfterSeconds: 2))
+
+    @Test func `asks the owner of the slot`() async {
+        let verifiers = FakeVerifiers { _, _ in .reply(.erased) }
+        let client = VerifierClient(verifiers.transport, metrics: Metrics())
+        client.heard(.of("a", [Slot(1), Slot(2)]))
+        client.heard(.of("b", [Slot(3)]))
+        #expect(client.knownSlots == 3)
+        for slot in [3, 1, 2] as [UInt8] {
+            #expect(await client.ask(body, slot: Slot(slot), trace: .random()) == .erased)
+        }
+        #expect(verifiers.instances == ["b", "a", "a"])
+        #expect(verifiers.asks.allSatisfy { $0.timeout == .seconds(8) })
+    }
+
+    @Test func `follows the hint of one who is not the owner`() async {
+        let verifiers = FakeVerifiers { ask, _ in
+            ask.instance == "b"
+                ? .reply(.erased) : .reply(.refused(RideRefusal(.notOwner, owner: "b")))
+        }
+        let client = VerifierClient(verifiers.transport, metrics: Metrics())
+        client.heard(.of("a"))
+        #expect(await client.ask(body, slot: Slot(9), trace: .random()) == .erased)
+        #expect(await client.ask(body, slot: Slot(9), trace: .random()) == .erased)
+        #expect(verifiers.instances == ["a", "b", "b"])
+        #expect(verifiers.asks[0].request == verifiers.asks[1].request)
+    }
+
+    @Test func `waits for an owner and asks it with the time that is left`() async {
+        let verifiers = FakeVerifiers { _, _ in .reply(.erased) }
+        let client = VerifierClient(verifiers.transport, metrics: Metrics())
+        verifiers.whenWaiting { elapsed in
+            if elapsed >= .seconds(7) { client.heard(.of("b")) }
+        }
+        #expect(await client.ask(body, slot: Slot(9), trace: .random()) == .erased)
+        #expect(verifiers.asks.map(\.timeout) == [.seconds(1)])
+    }
+
+    @Test func `a refusal without a hint waits for the table`() async {
+        let verifiers = FakeVerifiers { ask, _ in
+            ask.instance == "b" ? .reply(.erased) : .reply(.refused(RideRefusal(.notOwner)))
+        }
+        let client = VerifierClient(verifiers.transport, metrics: Metrics())
+        client.heard(.of("a"))
+        verifiers.whenWaiting { elapsed in
+            if elapsed >= .seconds(2) { client.heard(.of("b", epoch: 2)) }
+        }
+        #expect(await client.ask(body, slot: Slot(9), trace: .random()) == .erased)
+        #expect(verifiers.instances == ["a", "b"])
+    }
+
+    @Test func `gives up after eight seconds`() async {
+        let verifiers = FakeVerifiers { _, _ in .reply(.erased) }
+        let metrics = Metrics()
+        let client = VerifierClient(verifiers.transport, metrics: metrics)
+        #expect(await client.ask(body, slot: Slot(9), trace: .random()) == away)
+        #expect(verifiers.elapsed == .seconds(8))
+        #expect(verifiers.asks.isEmpty)
+        #expect(metrics.rendered().contains("verifier_requests_unowned_total 1\n"))
+    }
+
+    @Test func `no owner in time is 503 with Retry-After 2`() async throws {
+        try await withIngest(answering: .reply(.refused(RideRefusal(.notOwner)))) {
+            ingest async throws in
+            let answer = try await ingest.post("rides", "{\"trip_id\":\"T\"}")
+            #expect(answer.status == 503)
+            #expect(answer.headers.first("Retry-After") == "2")
+            #expect(
+                answer.text
+                    == refusal("verification unavailable, try again", "verification.unavailable")
+            )
+            #expect(ingest.verifiers.elapsed == .seconds(8))
+        }
+    }
+
+    // MARK: - Broken connections
+
+    @Test func `a lost connection is tried once more with the same request`() async {
+        let verifiers = FakeVerifiers { ask, index in
+            index == 0 ? .fault(.connectionLost(ask.instance)) : .reply(.erased)
+        }
+        let client = VerifierClient(verifiers.transport, metrics: Metrics())
+        client.heard(.of("a"))
+        #expect(await client.ask(body, slot: Slot(9), trace: .random()) == .erased)
+        #expect(verifiers.asks.count == 2)
+        #expect(verifiers.asks[0].request.requestID == verifiers.asks[1].request.requestID)
+    }
+
+    @Test func `a lost connection is never tried twice more`() async {
+        let verifiers = FakeVerifiers { ask, _ in .fault(.connectionLost(ask.instance)) }
+        let metrics = Metrics()
+        let client = VerifierClient(verifiers.transport, metrics: metrics)
+        client.heard(.of("a"))
+        #expect(await client.ask(body, slot: Slot(9), trace: .random()) == away)
+        #expect(verifiers.asks.count == 2)
+        #expect(metrics.rendered().contains("verifier_requests_lost_total 2\n"))
+    }
+
+    @Test func `the once more goes to the successor of one that died`() async {
+        let verifiers = FakeVerifiers { ask, _ in
+            ask.instance == "a" ? .fault(.connectionLost("a")) : .reply(.erased)
+        }
+        verifiers.setLiving(["b"])
+        let client = VerifierClient(verifiers.transport, metrics: Metrics())
+        client.heard(.of("a"))
+        verifiers.whenWaiting { elapsed in
+            if elapsed >= .seconds(1) { client.heard(.of("b", epoch: 2)) }
+        }
+        #expect(await client.ask(body, slot: Slot(9), trace: .random()) == .erased)
+        #expect(verifiers.instances == ["a", "b"])
+    }
+
+    @Test(arguments: [BusError.timeout("a"), .cancelled])
+    func `an unknown outcome is not tried again`(fault: BusError) async {
+        let verifiers = FakeVerifiers { _, _ in .fault(fault) }
+        let client = VerifierClient(verifiers.transport, metrics: Metrics())
+        client.heard(.of("a"))
+        #expect(await client.ask(body, slot: Slot(9), trace: .random()) == away)
+        #expect(verifiers.asks.count == 1)
+    }
+
+    @Test(arguments: [BusError.full("a"), .busy("a"), .closing("a"), .unreachable("a")])
+    func `what never ran is tried until it runs`(fault: BusError) async {
+        let verifiers = FakeVerifiers { _, index in index < 5 ? .fault(fault) : .reply(.erased) }
+        let client = VerifierClient(verifiers.transport, metrics: Metrics())
+        client.heard(.of("a"))
+        #expect(await client.ask(body, slot: Slot(9), trace: .random()) == .erased)
+        #expect(verifiers.asks.count == 6)
+        #expect(verifiers.elapsed == .milliseconds(250))
+    }
+
+    @Test(arguments: [[], [0xFF, 0xFF, 0xFF]] as [[UInt8]])
+    func `an answer that does not decode is 500`(bytes: [UInt8]) async throws {
+        try await withIngest(answering: .bytes(bytes)) { ingest async throws in
+            let answer = try await ingest.post("rides", "{\"trip_id\":\"T\"}")
+            #expect(answer.status == 500)
+            #expect(answer.text == refusal("internal server error", "internal"))
+            #expect(ingest.verifiers.asks.count == 1)
+        }
+    }
+}

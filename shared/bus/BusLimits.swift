@@ -39,7 +39,7 @@ public struct BusLimits: Sendable, Hashable {
     /// A turn later than this was a frozen process, not a busy machine, in nanoseconds.
     static let stall: UInt64 = 1_000_000_000
     /// After a freeze, messages count as old until the socket was empty this much later.
-    static let stallSettle: UInt64 = 200_000_000
+    static let stallSettle: UInt64 = 1_000_000_000
     /// How often a publisher says how far each topic is, in nanoseconds: the time in which the loss of
     /// a last message is noticed.
     static let markInterval: UInt64 = 1_000_000_000

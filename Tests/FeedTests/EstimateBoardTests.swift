@@ -51,7 +51,7 @@ import Transit
     @Test func `slots do not touch each other, and trips are sorted over all`() {
         var board = EstimateBoard()
         _ = board.hear(.sample(slot: 1, epoch: 9, [.sample("C"), .sample("a")]))
-        _ = board.hear(.sample(slot: 2, epoch: 1, [.sample("B", on: "20260217"), .sample("B")]))
+        _ = board.hear(.sample(slot: 2, epoch: 1, [.sample("B", on: .tuesday), .sample("B")]))
         let fresh = board.fresh(at: TripEstimate.now, maxAge: 90)
         #expect(fresh.map(\.trip.tripID) == ["B", "B", "C", "a"])
         #expect(fresh.map(\.trip.startDate.description).prefix(2) == ["20260216", "20260217"])

@@ -20,12 +20,14 @@ import Transit
 
     @Test func `the same content says nothing for 15 seconds, then is dated anew`() throws {
         var builder = FeedBuilder()
-        let first = try #require(builder.tick([.sample()], at: now))
+        let firstTick = builder.tick([.sample()], at: now)
+        let first = try #require(firstTick)
         for second in 0..<15 as Range<Int64> {
             let same = builder.tick([.sample()], at: now + second)
             #expect(same == nil, "after \(second) s")
         }
-        let again = try #require(builder.tick([.sample()], at: now + 15))
+        let againTick = builder.tick([.sample()], at: now + 15)
+        let again = try #require(againTick)
         #expect(again.message.entities == first.message.entities)
         #expect(again.message.header.timestamp == UInt64(now + 15))
         let soon = builder.tick([.sample()], at: now + 29)
@@ -35,9 +37,11 @@ import Transit
     @Test func `other content speaks at once`() throws {
         var builder = FeedBuilder()
         _ = builder.tick([.sample()], at: now)
-        let moved = try #require(builder.tick([.sample(latitude: 47.6)], at: now + 1))
+        let movedTick = builder.tick([.sample(latitude: 47.6)], at: now + 1)
+        let moved = try #require(movedTick)
         #expect(moved.message.header.timestamp == UInt64(now + 1))
-        let gone = try #require(builder.tick([], at: now + 2))
+        let goneTick = builder.tick([], at: now + 2)
+        let gone = try #require(goneTick)
         #expect(gone.message.entities.isEmpty)
     }
 

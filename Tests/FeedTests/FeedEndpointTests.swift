@@ -161,7 +161,7 @@ import Web
             #expect(text.contains("feed_entities_withheld_total{rule=\"E026\"} 1\n"))
             #expect(text.contains("feed_estimates_undecodable_total 1\n"))
             #expect(text.contains("feed_builds_total 1\n"))
-            #expect(text.contains("feed_entities_items 0\n"))
+            #expect(text.contains("feed_entities_items 0.0\n"))
         }
     }
 }

@@ -64,13 +64,13 @@ import Transit
     }
 
     @Test func `one trip on two service dates is two vehicles`() {
-        let first = FeedEntity(.sample(on: "20260216"), now: now)
-        let second = FeedEntity(.sample(on: "20260217"), now: now)
+        let first = FeedEntity(.sample(on: .monday), now: now)
+        let second = FeedEntity(.sample(on: .tuesday), now: now)
         #expect(first.id != second.id)
         #expect(first.vehicle?.vehicle?.id != second.vehicle?.vehicle?.id)
     }
 
-    @Test(arguments: [(UnixSeconds.min, 0), (.max, TripEstimate.now)])
+    @Test(arguments: [(.min, 0), (.max, TripEstimate.now)] as [(UnixSeconds, UnixSeconds)])
     func `no time is too far off to be written`(time: UnixSeconds, written: UnixSeconds) {
         let entity = FeedEntity(.sample(at: time), now: now)
         #expect(entity.vehicle?.timestamp == UInt64(written))

@@ -1,18 +1,24 @@
 import Messages
-import Testing
 import Transit
 import Web
+
+extension ServiceDate {
+    /// 20260216.
+    static let monday = ServiceDate(daysSince1970: 20_500)
+    /// 20260217.
+    static let tuesday = ServiceDate(daysSince1970: 20_501)
+}
 
 extension TripEstimate {
     /// An estimate of a trip on a date, next at stop S3.
     static func sample(
         _ trip: TripID = "T1",
-        on date: String = "20260216",
+        on date: ServiceDate = .monday,
         latitude: Double = 47.5,
         at timestamp: UnixSeconds = now
     ) -> TripEstimate {
         TripEstimate(
-            trip: TripInstance(tripID: trip, startDate: ServiceDate(date)!),
+            trip: TripInstance(tripID: trip, startDate: date),
             routeID: "R1",
             latitude: latitude,
             longitude: -122.25,

@@ -1,3 +1,4 @@
+import Bus
 import Messages
 import TestKit
 import Testing

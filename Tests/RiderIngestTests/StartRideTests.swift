@@ -10,7 +10,7 @@ import Web
 @Suite(.timeLimit(.minutes(1))) struct StartRideTests {
     private static let started = RideStarted(
         state: "pending",
-        startDate: ServiceDate("20260216")!,
+        startDate: ServiceDate(daysSince1970: 20_500),
         routeID: "R",
         destination: .init(stopID: "S9", latitude: 1.5, longitude: -2.25)
     )
@@ -82,7 +82,8 @@ import Web
             "identifier.too_long"
         ),
         (
-            "{\"trip_id\":\"a\\u0000\"}", "identifiers must not contain NUL", "identifier.invalid"
+            "{\"trip_id\":\"a\\u0000\"}", "invalid JSON: malformed escape at byte 13",
+            "json.invalid"
         ),
         (
             "{\"trip_id\":\"T\",\"start_date\":\"2026021\"}", "start_date must be YYYYMMDD",

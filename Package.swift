@@ -230,7 +230,13 @@ let testTargets: [Target] = [
             "TestKit",
         ]
     ),
-    tests("VerifierTests", dependencies: ["VerifierService", "Verification", "TestKit"]),
+    tests(
+        "VerifierTests",
+        dependencies: [
+            "VerifierService", "Verification", "Database", "Messages", "ServiceKit", "Telemetry",
+            "Transit", "TestKit",
+        ]
+    ),
     tests(
         "FeedTests",
         dependencies: [

@@ -248,7 +248,8 @@ let testTargets: [Target] = [
     tests(
         "EndToEnd",
         dependencies: [
-            "Database", "Operations", "RealtimeFeed", "Schedule", "Telemetry", "TestKit", "Transit", "Web",
+            "Database", "Operations", "RealtimeFeed", "Schedule", "Telemetry", "TestKit", "Transit",
+            "Web",
             "AuthMain", "RiderIngestMain", "VerifierMain", "FeedMain", "GroupsMain", "RelayMain",
             "RiderSimMain", "AlongsideMain",
         ]

@@ -26,6 +26,7 @@ final class Product: @unchecked Sendable {
     ///   - arguments: What follows `up`.
     ///   - environment: What is set beside port, folder and schedule; an empty value unsets.
     ///   - folder: A data folder of an earlier run, else a new one.
+    /// - Throws: When the schedule cannot be made or the program not be started.
     init(
         arguments: [String] = [],
         environment: [String: String] = [:],

@@ -70,7 +70,9 @@ struct TestRider: Sendable {
     ///
     /// - Parameters:
     ///   - times: POSIX seconds.
-    ///   - offset: Degrees of latitude east of the shape; 0.003 is some 230 m.
+    ///   - offset: Degrees of longitude east of the shape; 0.003 is some 250 m.
+    /// - Returns: The answer, whatever its status.
+    /// - Throws: When there is no answer at all.
     func report(_ times: [UnixSeconds], offset: Double = 0) async throws -> HTTPClientResponse {
         let positions = times.map { time in
             let place = trip.shape.point(at: along(at: time))

@@ -4,7 +4,7 @@ SWIFT_RELEASE = swift build -c release --static-swift-stdlib
 FORMATTED = services shared clients tools Tests Package.swift
 export PORT ?= 8080
 
-.PHONY: help run build test lint format bench soak fleet generate clean
+.PHONY: help run build test lint format bench generate clean
 
 help:            ## these lines
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -29,10 +29,6 @@ format:          ## rewrite the sources in the project's format
 bench: build     ## the benchmarks against their named peers
 	scripts/bootstrap --tests
 	scripts/bench
-
-soak:            ## the long forms of the drills that `make test` runs short
-	scripts/bootstrap --tests
-	ALONGSIDE_DRILLS=long scripts/test --filter EndToEnd
 
 generate:        ## protobuf code from the .proto files
 	scripts/generate-protobuf

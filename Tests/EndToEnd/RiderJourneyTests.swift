@@ -59,7 +59,7 @@ extension EndToEnd {
 
             let third = try await TestRider(product)
             let away = (0..<6).map { now - 30 + 5 * Int64($0) }
-            let rejected = try TestRider.object(try await third.report(away, offset: 0.003))
+            let rejected = try TestRider.object(try await third.report(away, offset: 0.2))
             #expect(rejected["ended"] as? Bool == true)
             #expect(rejected["end_reason"] as? String == "off_route")
             let late = try await third.report([now])

@@ -70,14 +70,14 @@ struct TestRider: Sendable {
     ///
     /// - Parameters:
     ///   - times: POSIX seconds.
-    ///   - offset: Degrees of longitude east of the shape; 0.003 is some 250 m.
+    ///   - offset: Degrees north and east of the shape; 0.2 is off any route of the schedule.
     /// - Returns: The answer, whatever its status.
     /// - Throws: When there is no answer at all.
     func report(_ times: [UnixSeconds], offset: Double = 0) async throws -> HTTPClientResponse {
         let positions = times.map { time in
             let place = trip.shape.point(at: along(at: time))
             return """
-                {"latitude":\(place.latitude),"longitude":\(place.longitude + offset),\
+                {"latitude":\(place.latitude + offset),"longitude":\(place.longitude + offset),\
                 "accuracy":5,"speed":1.5,"timestamp":\(time)}
                 """
         }

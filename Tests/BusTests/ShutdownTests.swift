@@ -62,7 +62,7 @@ struct ShutdownTests {
         let fleet = try Fleet(.ipc)
         let peer = try await fleet.peer()
         let bus = try await fleet.bus(knowing: "peer-1")
-        let slow = Task { try await bus.ask("slow 1500", timeout: .seconds(20)) }
+        let slow = Task { try await bus.ask("slow 3000", timeout: .seconds(20)) }
         try await eventually("it runs") { try await bus.ask("count") == "1" }
         peer.terminate()
         try await eventually("it refuses") {
@@ -73,7 +73,7 @@ struct ShutdownTests {
                 return error == .closing("peer-1")
             }
         }
-        #expect(try await slow.value == "slow 1500")
+        #expect(try await slow.value == "slow 3000")
         await bus.shutdown()
     }
 

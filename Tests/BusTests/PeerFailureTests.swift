@@ -13,7 +13,8 @@ struct PeerFailureTests {
         let bus = try await fleet.bus(metrics: metrics, knowing: "peer-1")
         let deadly = Task { try await bus.ask("die", timeout: .seconds(30)) }
         try await eventually("the first reader dies") { first.hasEnded }
-        let second = try await fleet.peer()
+        // Not waited for: it may die before it says that it listens.
+        let second = try fleet.start()
         await #expect(throws: BusError.connectionLost("peer-1")) { try await deadly.value }
         try await eventually("the second reader died") { second.hasEnded }
         _ = try await fleet.peer()

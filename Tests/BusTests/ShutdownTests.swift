@@ -40,10 +40,7 @@ struct ShutdownTests {
             try await group.waitForAll()
         }
         let last = try await peer.line("stopped ")
-        withKnownIssue("answers in flight at the stop are lost now and then", isIntermittent: true)
-        {
-            #expect(last == "stopped \(answers.count)")
-        }
+        #expect(last == "stopped \(answers.count)")
         await bus.shutdown()
     }
 

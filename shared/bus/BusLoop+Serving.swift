@@ -8,6 +8,7 @@ extension BusLoop {
     func serveRouter() {
         for _ in 0..<BusLimits.drainBudget {
             guard let frames = router.receive() else { return noteRouterEmpty() }
+            readClock()
             receive(frames)
         }
     }
@@ -45,6 +46,7 @@ extension BusLoop {
     /// Starts what may run now, each request in a task of its own off the bus thread.
     func startHandlers() {
         guard let handler else { return }
+        readClock()
         while let next = serving.next(now: now) {
             switch next {
             case .expired: metrics.expired.add()

@@ -147,6 +147,14 @@ final class BusLoop {
             if let link = peer.states { items.append(item(link.socket)) }
         }
         _ = zmq_poll(&items, Int32(items.count), pollMilliseconds())
+        readClock()
+    }
+
+    /// Reads the clock, and notes a freeze since the last reading.
+    ///
+    /// Also called after each message that is taken and before handlers start: a freeze in the
+    /// middle of a turn would otherwise leave an old reading to judge by.
+    func readClock() {
         let before = now
         now = Timestamps.monotonicNanoseconds()
         let longest = UInt64(BusLimits.longestPoll) * 1_000_000 + BusLimits.stall

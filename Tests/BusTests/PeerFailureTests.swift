@@ -50,6 +50,28 @@ struct PeerFailureTests {
         await bus.shutdown()
     }
 
+    @Test(arguments: Network.allCases)
+    func `reports a frozen instance long before the deadline where that is wanted`(
+        network: Network
+    ) async throws {
+        let fleet = try Fleet(network)
+        let peer = try await fleet.peer()
+        let bus = try await fleet.bus(knowing: "peer-1")
+        #expect(try await bus.ask("count") == "0")
+        peer.freeze()
+        let start = ContinuousClock.now
+        await #expect(throws: BusError.connectionLost("peer-1")) {
+            try await bus.ask("echo", timeout: .seconds(50), resend: false)
+        }
+        // What comes now finds no connection and is told so at once, never sent.
+        await #expect(throws: BusError.unreachable("peer-1")) {
+            try await bus.ask("echo", timeout: .seconds(50), resend: false)
+        }
+        #expect(ContinuousClock.now - start < .seconds(15))
+        peer.thaw()
+        await bus.shutdown()
+    }
+
     @Test func `fails what waits for an instance that left`() async throws {
         let fleet = try Fleet(.ipc)
         _ = try await fleet.peer()

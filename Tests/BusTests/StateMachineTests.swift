@@ -60,6 +60,24 @@ private func pending(
         #expect(ledger.takeUnsent("a").count == 2 - count)
     }
 
+    @Test(arguments: [
+        (BusLimits.connectPatience - 1, [UInt64]()), (BusLimits.connectPatience, [2]),
+    ])
+    func `waits for a connection as long as the caller cannot turn elsewhere`(
+        now: UInt64,
+        expired: [UInt64]
+    ) {
+        var ledger = RequestLedger()
+        ledger.add(pending(1, deadline: .max))
+        ledger.add(pending(2, deadline: .max, resend: false))
+        ledger.add(pending(3, to: "b", deadline: .max, resend: false))
+        let sent = send(&ledger, "b")
+        #expect(sent == [3])
+        let late = ledger.expire(now: now).map(\.correlation)
+        #expect(late == expired)
+        #expect(ledger.nextDeadline == (expired.isEmpty ? BusLimits.connectPatience : .max))
+    }
+
     @Test func `puts back in order what the network did not take`() {
         var ledger = RequestLedger()
         for correlation in 1...3 as ClosedRange<UInt64> { ledger.add(pending(correlation)) }

@@ -138,8 +138,7 @@ public final class Bus: Sendable {
             return (state.isStarted ? state.record : nil, state.directoryTask)
         }
         guard let record else { return }
-        task?.cancel()
-        await withdraw(record)
+        await withdraw(record, after: task)
         await withCheckedContinuation { continuation in
             let drain = configuration.limits.drain
             if !mailbox.post(.stop(drain: drain, continuation)) { continuation.resume() }
@@ -150,11 +149,14 @@ public final class Bus: Sendable {
     public var record: InstanceRecord? { state.withLock { $0.record } }
 
     /// Withdraws from the directory, but does not wait long for a dead one.
-    private func withdraw(_ record: InstanceRecord) async {
+    private func withdraw(_ record: InstanceRecord, after following: Task<Void, Never>?) async {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         let directory = directory
         let patience = configuration.limits.directoryInterval
+        following?.cancel()
         let work = Task.detached {
+            // A heartbeat that is under way would bring the instance back.
+            await following?.value
             try? await directory.withdraw(record)
             continuation.finish()
         }
@@ -176,7 +178,8 @@ public final class Bus: Sendable {
     ///   - instance: The instance's name, as ``instances(of:)`` gives it.
     ///   - timeout: How long the caller waits; the remaining time travels with the request.
     ///   - resend: Whether it is sent once more after a lost connection. With false the loss is
-    ///     reported at once, so that the caller can turn to another instance.
+    ///     reported at once, and a connection that does not come about within a second as
+    ///     ``BusError/unreachable(_:)``, so that the caller can turn to another instance.
     ///   - trace: The id that follows the request.
     /// - Returns: The answer.
     /// - Throws: ``BusError``; ``BusError/outcomeIsUnknown`` tells whether it may have run.

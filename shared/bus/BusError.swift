@@ -10,7 +10,7 @@ public enum BusError: Error, Sendable, Hashable {
     case busy(String)
     /// The instance is stopping or serves nothing; it did not run.
     case closing(String)
-    /// The deadline passed before there was a connection; it was never sent.
+    /// There was no connection in time; it was never sent.
     case unreachable(String)
     /// Sent, and no answer before the deadline: the outcome is unknown.
     case timeout(String)
@@ -61,7 +61,7 @@ extension BusError: CustomStringConvertible {
         case .full(let instance): "too many requests to \(instance) are unanswered"
         case .busy(let instance): "\(instance) refused: too many requests wait there"
         case .closing(let instance): "\(instance) is stopping"
-        case .unreachable(let instance): "no connection to \(instance) before the deadline"
+        case .unreachable(let instance): "no connection to \(instance) in time"
         case .timeout(let instance): "no answer from \(instance) before the deadline"
         case .connectionLost(let instance): "the connection to \(instance) broke"
         case .tooLarge(let bytes, let limit): "a message of \(bytes) bytes passes \(limit)"

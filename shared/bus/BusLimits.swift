@@ -34,6 +34,9 @@ public struct BusLimits: Sendable, Hashable {
     static let heartbeat: (interval: Int32, timeout: Int32) = (1000, 3000)
     /// First and longest pause between attempts to connect, in milliseconds.
     static let reconnect: (first: Int32, longest: Int32) = (100, 2000)
+    /// How long a request that is not sent again waits for a connection, in nanoseconds: another
+    /// instance takes over a dead one's work in less.
+    static let connectPatience: UInt64 = 1_000_000_000
     /// The longest sleep of the bus thread in milliseconds; a later wake means it was stopped.
     static let longestPoll = 500
     /// A turn later than this was a frozen process, not a busy machine, in nanoseconds.

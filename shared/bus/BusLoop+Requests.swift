@@ -18,10 +18,14 @@ final class Peer {
 }
 
 /// The connection requests go out on, and the socket that tells when it breaks.
+///
+/// It serves one connection: libzmq would keep what was not written yet for the next one, and with
+/// `ZMQ_IMMEDIATE`, which forbids that, a lost connection takes answers along that already arrived.
+/// So nothing is sent before the connection stands, and after its loss the link is replaced.
 final class RequestLink {
     let socket: Socket
     let monitor: Socket
-    /// Requests are sent only now: a pipe that is about to end still takes messages and loses them.
+    /// Whether the connection stands, as far as is known; requests are sent only then.
     private(set) var isConnected = false
     /// The instance said goodbye on this connection; it takes no more requests.
     var isLeaving = false
@@ -33,16 +37,15 @@ final class RequestLink {
 
     /// Follows what the monitor tells.
     ///
-    /// - Returns: Whether the connection broke since the last call.
+    /// - Returns: Whether the connection stood and broke.
     func followConnection() -> Bool {
-        var isLost = false
         while let frames = monitor.receive() {
             let event = frames[0].count >= 2 ? Int32(frames[0][0]) | Int32(frames[0][1]) << 8 : 0
+            let wasConnected = isConnected
             isConnected = event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED
-            isLeaving = false
-            isLost = isLost || event == ZMQ_EVENT_DISCONNECTED
+            if wasConnected, !isConnected { return true }
         }
-        return isLost
+        return false
     }
 
     func close() {
@@ -64,17 +67,24 @@ extension BusLoop {
             guard link.isLeaving, let request = ledger.finish(request.correlation) else { return }
             return fail(request, .closing(request.instance))
         }
+        reopen(peer)
+    }
+
+    /// Makes a new connection where requests wait for one; without, the next request makes it.
+    private func reopen(_ peer: Peer) {
+        guard ledger.hasUnsent(peer.record.instance) else { return }
         do {
             peer.requests = try openRequests(peer.record)
         } catch {
-            if let request = ledger.finish(request.correlation) { fail(request, error) }
+            for request in ledger.takeUnsent(peer.record.instance) {
+                if let request = ledger.finish(request.correlation) { fail(request, error) }
+            }
         }
     }
 
     private func openRequests(_ record: InstanceRecord) throws(BusError) -> RequestLink {
         let socket = try Socket(context, ZMQ_DEALER)
         try socket.configure(limits, queue: 2 * limits.windowRequests, linger: 0)
-        try socket.set(ZMQ_IMMEDIATE, 1)
         try socket.identify(configuration.curve, for: record.requestEndpoint)
         let events = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED
         let address = "inproc://monitor-\(UInt(bitPattern: socket.raw))"
@@ -101,6 +111,9 @@ extension BusLoop {
                 for request in ledger.connectionLost(instance) {
                     fail(request, .connectionLost(instance))
                 }
+                link.close()
+                peer.requests = nil
+                reopen(peer)
             }
         }
         if let link = peer.states { receiveStates(link, of: peer) }
@@ -234,7 +247,7 @@ extension BusLoop {
         for (instance, record) in named where peers[instance] == nil {
             let peer = Peer(record)
             peers[instance] = peer
-            if ledger.hasUnsent(instance) { peer.requests = try? openRequests(record) }
+            reopen(peer)
             openStates(peer)
         }
         metrics.instances.set(Double(peers.count))

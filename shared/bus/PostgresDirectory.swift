@@ -17,7 +17,6 @@ public final class PostgresDirectory: InstanceDirectory {
     private let database: Database
     private let listener: NotificationListener
     private let changed: ChangeBox
-    private let announced = Mutex<InstanceRecord?>(nil)
     private let liveness = Mutex(InstanceLiveness())
 
     /// Makes a directory; its listener connects in the background.
@@ -47,26 +46,39 @@ public final class PostgresDirectory: InstanceDirectory {
         )
     }
 
-    /// Writes or refreshes the row, and tells others when it is new or changed.
+    /// Writes or refreshes the row, and tells others when it is new, changed or was silent.
+    ///
+    /// - Parameter record: The instance and its addresses.
+    /// - Throws: ``DatabaseError`` when nothing was written.
     public func announce(_ record: InstanceRecord) async throws {
-        let isNews = announced.withLock { $0 != record }
         try await database.withConnection { connection throws(DatabaseError) in
-            try connection.execute(
+            // `before` is read from the statement's snapshot, so it does not see the new row.
+            let news = try connection.query(
                 """
-                INSERT INTO bus.instances (instance, service, request_endpoint,
-                    publish_endpoint, pid, heartbeat_at)
-                VALUES ($1, $2, $3, $4, $5, clock_timestamp())
-                ON CONFLICT (instance) DO UPDATE SET service = excluded.service,
-                    request_endpoint = excluded.request_endpoint,
-                    publish_endpoint = excluded.publish_endpoint, pid = excluded.pid,
-                    heartbeat_at = excluded.heartbeat_at
+                WITH before AS (
+                    SELECT FROM bus.instances
+                    WHERE (instance, service, request_endpoint, publish_endpoint, pid)
+                            = ($1::text, $2::text, $3::text, $4::text, $5::integer)
+                        AND heartbeat_at > clock_timestamp() - make_interval(secs => $6)
+                ), written AS (
+                    INSERT INTO bus.instances (instance, service, request_endpoint,
+                        publish_endpoint, pid, heartbeat_at)
+                    VALUES ($1, $2, $3, $4, $5, clock_timestamp())
+                    ON CONFLICT (instance) DO UPDATE SET service = excluded.service,
+                        request_endpoint = excluded.request_endpoint,
+                        publish_endpoint = excluded.publish_endpoint, pid = excluded.pid,
+                        heartbeat_at = excluded.heartbeat_at
+                    RETURNING instance
+                )
+                SELECT pg_notify($7, instance) FROM written WHERE NOT EXISTS (SELECT FROM before)
                 """,
                 [
                     .text(record.instance), .text(record.service), .text(record.requestEndpoint),
                     .text(record.publishEndpoint), .int(Int(record.pid)),
+                    .double(Self.silenceSeconds), .text(Self.channel),
                 ]
             )
-            guard isNews else { return }
+            guard !news.isEmpty else { return }
             try connection.execute(
                 """
                 DELETE FROM bus.instances
@@ -74,27 +86,32 @@ public final class PostgresDirectory: InstanceDirectory {
                 """,
                 [.double(Self.forgetSeconds)]
             )
-            try connection.query(
-                "SELECT pg_notify($1, $2)",
-                [.text(Self.channel), .text(record.instance)]
-            )
         }
-        announced.withLock { $0 = record }
     }
 
-    /// Removes the row and tells others.
+    /// Removes the row, tells others and stops listening.
+    ///
+    /// - Parameter record: The instance as it was announced.
+    /// - Throws: ``DatabaseError`` when the row stays; it then counts as silent soon.
     public func withdraw(_ record: InstanceRecord) async throws {
-        try await database.withConnection { connection throws(DatabaseError) in
-            try connection.execute(
-                "DELETE FROM bus.instances WHERE instance = $1 AND pid = $2",
-                [.text(record.instance), .int(Int(record.pid))]
-            )
-            try connection.query(
-                "SELECT pg_notify($1, $2)",
-                [.text(Self.channel), .text(record.instance)]
-            )
+        let result: Result<Void, DatabaseError>
+        do throws(DatabaseError) {
+            try await database.withConnection { connection throws(DatabaseError) in
+                try connection.execute(
+                    "DELETE FROM bus.instances WHERE instance = $1 AND pid = $2",
+                    [.text(record.instance), .int(Int(record.pid))]
+                )
+                try connection.query(
+                    "SELECT pg_notify($1, $2)",
+                    [.text(Self.channel), .text(record.instance)]
+                )
+            }
+            result = .success(())
+        } catch {
+            result = .failure(error)
         }
         await listener.close()
+        try result.get()
     }
 
     /// The instances with a recent heartbeat.

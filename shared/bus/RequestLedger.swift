@@ -16,6 +16,19 @@ struct PendingRequest {
     var isSent = false
     /// Refused as too old after the receiver's freeze, and so sent after it now.
     var isFresh = false
+
+    /// When it gives up waiting for a connection, monotonic nanoseconds.
+    ///
+    /// Who can turn to another instance is told soon; who cannot waits for a restart.
+    var connectBy: UInt64 {
+        resend ? deadline : min(deadline, startedAt + BusLimits.connectPatience)
+    }
+
+    /// The next reading at which it fails if nothing happens.
+    fileprivate var due: UInt64 {
+        // Once sent it was connected: to be sent again it has until its deadline.
+        isSent || attempts > 0 ? deadline : connectBy
+    }
 }
 
 /// Decides what happens to requests: sent in order, at most twice, failed at their deadline.
@@ -35,7 +48,7 @@ struct RequestLedger {
     mutating func add(_ request: PendingRequest) {
         entries[request.correlation] = request
         unsent[request.instance, default: []].append(request.correlation)
-        nextDeadline = min(nextDeadline, request.deadline)
+        nextDeadline = min(nextDeadline, request.due)
     }
 
     /// The requests to send to an instance, oldest first; each is to be reported by ``sent(_:)``.
@@ -94,12 +107,12 @@ struct RequestLedger {
         return gone
     }
 
-    /// Takes out everything whose deadline is not after `now`.
+    /// Takes out everything that waited long enough: for its answer, or for a connection.
     mutating func expire(now: UInt64) -> [PendingRequest] {
         guard now >= nextDeadline else { return [] }
-        let late = entries.values.filter { $0.deadline <= now }
+        let late = entries.values.filter { $0.due <= now }
         for entry in late { _ = finish(entry.correlation) }
-        nextDeadline = entries.values.lazy.map(\.deadline).min() ?? .max
+        nextDeadline = entries.values.lazy.map(\.due).min() ?? .max
         return late
     }
 

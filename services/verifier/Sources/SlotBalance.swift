@@ -12,19 +12,22 @@ enum SlotBalance: Equatable {
     /// How many slots there are.
     static let slotCount = 256
 
-    /// The share of each of `instances` verifiers, rounded up so that no slot is left over.
-    static func share(of instances: Int) -> Int {
-        (slotCount + max(1, instances) - 1) / max(1, instances)
+    /// The share of the verifier at a place among `instances`; shares differ by one at most and
+    /// cover every slot.
+    static func share(at place: Int, of instances: Int) -> Int {
+        let (each, rest) = slotCount.quotientAndRemainder(dividingBy: max(1, instances))
+        return each + (place < rest ? 1 : 0)
     }
 
     /// Decides the next step.
     ///
     /// - Parameters:
     ///   - owned: How many slots this verifier owns.
+    ///   - place: Its place in the order of the names of those that live, from 0.
     ///   - instances: How many verifiers live, this one included.
     /// - Returns: One step towards the share.
-    static func next(owned: Int, instances: Int) -> SlotBalance {
-        let share = share(of: instances)
+    static func next(owned: Int, place: Int, of instances: Int) -> SlotBalance {
+        let share = share(at: place, of: instances)
         if owned < share { return .acquire(share - owned) }
         return owned > share ? .release : .keep
     }

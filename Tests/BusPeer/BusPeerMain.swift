@@ -39,6 +39,7 @@ struct BusPeerMain {
                 bus.publish(topic: "state", key: "k\(index)", body: Array("s\(index)".utf8))
             }
             guard let record = bus.record else { return }
+            catchTermination()
             say("ready \(record.requestEndpoint) \(record.publishEndpoint)")
             await terminationSignal()
             await bus.shutdown()
@@ -167,11 +168,16 @@ private func noteSignal(_ signal: Int32) {
     _ = write(signalPipe.write, &byte, 1)
 }
 
-/// Returns after SIGTERM, or when the test process is gone; waits on a thread of the system.
-func terminationSignal() async {
+/// From here on SIGTERM is noted and the process ends with the test process; comes before `ready`,
+/// since a test may stop the peer at once.
+func catchTermination() {
     _ = signalPipe
     _ = signal(SIGTERM, noteSignal)
     prctlParentDeath()
+}
+
+/// Returns after SIGTERM; waits on a thread of the system.
+func terminationSignal() async {
     await withCheckedContinuation { waiter in
         startThread {
             var byte: UInt8 = 0

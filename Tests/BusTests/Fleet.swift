@@ -73,10 +73,7 @@ final class Fleet {
 
     /// Starts a peer and waits until it listens; the directory then knows it.
     func peer(_ instance: String = "peer-1", _ arguments: String...) async throws -> PeerProcess {
-        var all = ["peer", instance, prefix] + arguments
-        if network == .tcp { all += ["public=\(keys.publicKey)", "secret=\(keys.secretKey)"] }
-        let peer = try PeerProcess(all, output: "\(folder)/\(instance).out")
-        peers.append(peer)
+        let peer = try start(instance, arguments)
         let line = try await peer.line("ready ")
         let words = line.split(separator: " ").map(String.init)
         directory.set(
@@ -87,6 +84,15 @@ final class Fleet {
                 publishEndpoint: words[2]
             )
         )
+        return peer
+    }
+
+    /// Starts a peer.
+    func start(_ instance: String = "peer-1", _ arguments: [String] = []) throws -> PeerProcess {
+        var all = ["peer", instance, prefix] + arguments
+        if network == .tcp { all += ["public=\(keys.publicKey)", "secret=\(keys.secretKey)"] }
+        let peer = try PeerProcess(all, output: "\(folder)/\(instance).out")
+        peers.append(peer)
         return peer
     }
 

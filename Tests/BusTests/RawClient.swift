@@ -13,7 +13,7 @@ final class RawClient {
     ///   - endpoint: Where a peer answers.
     ///   - server: The fleet's public key, or nil to speak plain.
     ///   - own: The key pair of this client.
-    /// - Throws: `BusError` when the socket cannot be made.
+    /// - Throws: `BusError` when libzmq refuses.
     init(_ endpoint: String, server: String? = nil, own: CurveKeys? = nil) throws {
         context = try SocketContext()
         socket = try Socket(context, ZMQ_DEALER)

@@ -76,7 +76,9 @@ private func pending(
         ledger.add(pending(1))
         #expect(send(&ledger) == [1])
         #expect(ledger.sendAgain(1) == nil)
-        #expect(send(&ledger) == [1])
+        let again = ledger.takeUnsent("a")
+        #expect(again.map(\.isFresh) == [true])
+        ledger.sent(1)
         #expect(ledger.sendAgain(1)?.correlation == 1)
         #expect(ledger.isEmpty)
     }
@@ -215,7 +217,15 @@ private func pending(
             key: "Käfig"
         )
         #expect(RequestHeader(decoding: request.encoded()) == request)
+        var fresh = request
+        fresh.isFresh = true
+        #expect(RequestHeader(decoding: fresh.encoded()) == fresh)
         #expect(AnswerHeader(decoding: answer.encoded()) == answer)
+        for isComplete in [true, false] {
+            let goodbye = Goodbye(isComplete: isComplete)
+            #expect(Goodbye(decoding: goodbye.encoded()) == goodbye)
+            #expect(AnswerHeader(decoding: goodbye.encoded()) == nil)
+        }
         #expect(PublicationHeader(decoding: publication.encoded()) == publication)
         for length in 0..<request.encoded().count {
             #expect(RequestHeader(decoding: Array(request.encoded().prefix(length))) == nil)

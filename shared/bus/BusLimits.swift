@@ -18,7 +18,7 @@ public struct BusLimits: Sendable, Hashable {
     public var subscriberQueue = 4096
     /// How long a stopping bus waits for its handlers.
     public var drain: Duration = .seconds(5)
-    /// How long a stopping bus waits for the network to take the last bytes.
+    /// How long a stopping bus waits for its askers to confirm that all answers arrived.
     public var flush: Duration = .seconds(2)
     /// How often the directory is asked and told that this instance lives.
     public var directoryInterval: Duration = .seconds(1)
@@ -38,8 +38,16 @@ public struct BusLimits: Sendable, Hashable {
     static let longestPoll = 500
     /// A turn later than this was a frozen process, not a busy machine, in nanoseconds.
     static let stall: UInt64 = 1_000_000_000
-    /// After a freeze, messages count as old until the socket was empty this much later.
-    static let stallSettle: UInt64 = 1_000_000_000
+    /// After a freeze, messages count as old until the socket was empty this much later; a busy
+    /// machine takes that long to bring what waited, and who asks afresh loses one round trip.
+    static let stallSettle: UInt64 = 2_000_000_000
+    /// How long libzmq keeps the last states of a closed socket, in milliseconds.
+    static let lingerMilliseconds: Int32 = 500
+    /// Who was answered less than this ago hears a goodbye, in nanoseconds: longer than a broken
+    /// connection goes unnoticed.
+    static let recentAnswers: UInt64 = 10_000_000_000
+    /// How often a goodbye is repeated, which also finds out who is gone, in nanoseconds.
+    static let goodbyeInterval: UInt64 = 100_000_000
     /// How often a publisher says how far each topic is, in nanoseconds: the time in which the loss of
     /// a last message is noticed.
     static let markInterval: UInt64 = 1_000_000_000

@@ -23,6 +23,8 @@ final class RequestLink {
     let monitor: Socket
     /// Requests are sent only now: a pipe that is about to end still takes messages and loses them.
     private(set) var isConnected = false
+    /// The instance said goodbye on this connection; it takes no more requests.
+    var isLeaving = false
 
     init(_ socket: Socket, monitor: Socket) {
         self.socket = socket
@@ -37,6 +39,7 @@ final class RequestLink {
         while let frames = monitor.receive() {
             let event = frames[0].count >= 2 ? Int32(frames[0][0]) | Int32(frames[0][1]) << 8 : 0
             isConnected = event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED
+            isLeaving = false
             isLost = isLost || event == ZMQ_EVENT_DISCONNECTED
         }
         return isLost
@@ -57,7 +60,10 @@ extension BusLoop {
             guard let request = ledger.finish(request.correlation) else { return }
             return fail(request, .unknownInstance(request.instance))
         }
-        guard peer.requests == nil else { return }
+        if let link = peer.requests {
+            guard link.isLeaving, let request = ledger.finish(request.correlation) else { return }
+            return fail(request, .closing(request.instance))
+        }
         do {
             peer.requests = try openRequests(peer.record)
         } catch {
@@ -67,7 +73,7 @@ extension BusLoop {
 
     private func openRequests(_ record: InstanceRecord) throws(BusError) -> RequestLink {
         let socket = try Socket(context, ZMQ_DEALER)
-        try socket.configure(limits, queue: 2 * limits.windowRequests, linger: .zero)
+        try socket.configure(limits, queue: 2 * limits.windowRequests, linger: 0)
         try socket.set(ZMQ_IMMEDIATE, 1)
         try socket.identify(configuration.curve, for: record.requestEndpoint)
         let events = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED
@@ -86,13 +92,14 @@ extension BusLoop {
     func serve(_ peer: Peer) {
         if let link = peer.requests {
             let isLost = link.followConnection()
-            var mayHoldMore = takeAnswers(link)
+            let instance = peer.record.instance
+            var mayHoldMore = takeAnswers(link, of: instance)
             if isLost {
                 metrics.connectionsLost.add()
                 // What arrived before the connection broke is an answer, not a loss.
-                while mayHoldMore { mayHoldMore = takeAnswers(link) }
-                for request in ledger.connectionLost(peer.record.instance) {
-                    fail(request, .connectionLost(peer.record.instance))
+                while mayHoldMore { mayHoldMore = takeAnswers(link, of: instance) }
+                for request in ledger.connectionLost(instance) {
+                    fail(request, .connectionLost(instance))
                 }
             }
         }
@@ -100,9 +107,13 @@ extension BusLoop {
     }
 
     /// - Returns: Whether the budget ended first.
-    private func takeAnswers(_ link: RequestLink) -> Bool {
+    private func takeAnswers(_ link: RequestLink, of instance: String) -> Bool {
         for _ in 0..<BusLimits.drainBudget {
             guard let frames = link.socket.receive() else { return false }
+            if let goodbye = frames.first.flatMap(Goodbye.init(decoding:)) {
+                part(link, from: instance, goodbye)
+                continue
+            }
             guard frames.count >= 2, let header = AnswerHeader(decoding: frames[0]) else {
                 metrics.undecodable.add()
                 continue
@@ -110,6 +121,17 @@ extension BusLoop {
             take(header, frames[1])
         }
         return true
+    }
+
+    /// All answers of a stopping instance are here: say so, and turn the callers elsewhere.
+    private func part(_ link: RequestLink, from instance: String, _ goodbye: Goodbye) {
+        link.isLeaving = true
+        _ = link.socket.send(goodbye.encoded(), [])
+        let refused =
+            goodbye.isComplete
+            ? ledger.instanceLeft(instance)
+            : ledger.takeUnsent(instance).compactMap { ledger.finish($0.correlation) }
+        for request in refused { fail(request, .closing(instance)) }
     }
 
     private func take(_ header: AnswerHeader, _ body: [UInt8]) {
@@ -135,7 +157,9 @@ extension BusLoop {
     /// Hands waiting requests to the network as far as it takes them.
     func sendUnsent(to peer: Peer) {
         let instance = peer.record.instance
-        guard let link = peer.requests, link.isConnected, ledger.hasUnsent(instance) else {
+        guard let link = peer.requests, link.isConnected, !link.isLeaving,
+            ledger.hasUnsent(instance)
+        else {
             return
         }
         let waiting = ledger.takeUnsent(instance)
@@ -146,7 +170,8 @@ extension BusLoop {
                 remainingMilliseconds: UInt32(clamping: max(1, milliseconds)),
                 trace: request.trace,
                 sender: record.instance,
-                target: instance
+                target: instance,
+                isFresh: request.isFresh
             )
             guard link.socket.send(header.encoded(), request.body) == 0 else {
                 return ledger.putBack(waiting[index...], for: instance)

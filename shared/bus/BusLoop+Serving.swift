@@ -1,3 +1,4 @@
+internal import CLinux
 internal import CZeroMQ
 internal import Telemetry
 
@@ -7,22 +8,28 @@ extension BusLoop {
     func serveRouter() {
         for _ in 0..<BusLimits.drainBudget {
             guard let frames = router.receive() else { return noteRouterEmpty() }
+            readClock()
             receive(frames)
         }
     }
 
     private func receive(_ frames: [[UInt8]]) {
+        if frames.count >= 3, Goodbye(decoding: frames[1]) != nil {
+            unconfirmed.remove(frames[0])
+            return
+        }
         guard frames.count >= 3, let header = RequestHeader(decoding: frames[1]) else {
             return metrics.undecodable.add()
         }
         metrics.received.add()
+        let penalty = header.isFresh ? 0 : stalled
         let remaining = UInt64(header.remainingMilliseconds) * 1_000_000
         let request = ReceivedRequest(
             route: frames[0],
             correlation: header.correlation,
             sender: header.sender,
             trace: header.trace,
-            deadline: now + (remaining > stalled ? remaining - stalled : 0),
+            deadline: now + (remaining > penalty ? remaining - penalty : 0),
             body: frames[2]
         )
         guard header.target == record.instance else { return refuse(request, .misdirected) }
@@ -39,6 +46,7 @@ extension BusLoop {
     /// Starts what may run now, each request in a task of its own off the bus thread.
     func startHandlers() {
         guard let handler else { return }
+        readClock()
         while let next = serving.next(now: now) {
             switch next {
             case .expired: metrics.expired.add()
@@ -78,6 +86,24 @@ extension BusLoop {
         _ body: [UInt8]
     ) {
         let header = AnswerHeader(correlation: request.correlation, status: status).encoded()
-        if router.send(request.route, header, body) != 0 { metrics.undeliverable.add() }
+        guard router.send(request.route, header, body) == 0 else {
+            return metrics.undeliverable.add()
+        }
+        answered[request.route] = now
+    }
+
+    // MARK: - Taking leave
+
+    /// Everyone answered lately is to confirm that the answers arrived.
+    func takeLeave() { unconfirmed = Set(answered.keys) }
+
+    /// Says goodbye, again and again, to who has not confirmed; who is gone need not.
+    func sayGoodbye() {
+        guard now >= nextGoodbye else { return }
+        nextGoodbye = now + BusLimits.goodbyeInterval
+        let goodbye = Goodbye(isComplete: serving.isIdle).encoded()
+        for route in unconfirmed where router.send(route, goodbye, []) == EHOSTUNREACH {
+            unconfirmed.remove(route)
+        }
     }
 }

@@ -85,6 +85,7 @@ extension BusLoop {
     func sendMarks() {
         guard now >= nextMarks else { return }
         nextMarks = now + BusLimits.markInterval
+        answered = answered.filter { now - $0.value < BusLimits.recentAnswers }
         for (topic, sequence) in retained.sequences {
             let header = PublicationHeader(
                 form: .complete,
@@ -127,7 +128,7 @@ extension BusLoop {
                 link = states
             } else {
                 let socket = try Socket(context, ZMQ_SUB)
-                try socket.configure(limits, queue: limits.subscriberQueue, linger: .zero)
+                try socket.configure(limits, queue: limits.subscriberQueue, linger: 0)
                 try socket.identify(configuration.curve, for: peer.record.publishEndpoint)
                 try socket.connect(peer.record.publishEndpoint)
                 link = StateLink(socket)

@@ -9,7 +9,10 @@ internal import Telemetry
 final class BusLoop {
     enum Phase {
         case running
+        /// Requests are refused, accepted ones run.
         case draining(until: UInt64)
+        /// Everything is answered; askers confirm that it arrived.
+        case leaving(until: UInt64)
     }
 
     let configuration: BusConfiguration
@@ -34,6 +37,11 @@ final class BusLoop {
     var waiters: [UInt64: Waiter] = [:]
     var finished: [(request: PendingRequest, result: Result<[UInt8], BusError>)] = []
     var serving: ServingQueue
+    /// Connections that were answered, and when last, monotonic nanoseconds.
+    var answered: [[UInt8]: UInt64] = [:]
+    /// Connections whose echo of the goodbye is awaited.
+    var unconfirmed: Set<[UInt8]> = []
+    var nextGoodbye: UInt64 = 0
     var retained: RetainedStates
     /// Monotonic nanoseconds of this turn.
     var now = Timestamps.monotonicNanoseconds()
@@ -71,13 +79,13 @@ final class BusLoop {
 
         router = try Socket(context, ZMQ_ROUTER)
         try router.set(ZMQ_ROUTER_MANDATORY, 1)
-        try router.configure(limits, queue: 2 * limits.windowRequests, linger: limits.flush)
+        try router.configure(limits, queue: 2 * limits.windowRequests)
         if let keys { try router.serve(keys) }
         let boundRequest = try router.bindOrExplain(endpoints.bindRequest)
 
         publisher = try Socket(context, ZMQ_XPUB)
         try publisher.set(ZMQ_XPUB_VERBOSE, 1)
-        try publisher.configure(limits, queue: limits.subscriberQueue, linger: limits.flush)
+        try publisher.configure(limits, queue: limits.subscriberQueue)
         if let keys { try publisher.serve(keys) }
         let boundPublish = try publisher.bindOrExplain(endpoints.bindPublish)
 
@@ -108,9 +116,20 @@ final class BusLoop {
             for peer in peers.values { sendUnsent(to: peer) }
             completeRequests()
             sendMarks()
-            if case .draining(let limit) = phase, serving.isIdle || now >= limit { break }
+            if mayEnd() { break }
         }
         finish()
+    }
+
+    /// Moves a stopping bus on: drain, take leave, end.
+    private func mayEnd() -> Bool {
+        if case .draining(let limit) = phase, serving.isIdle || now >= limit {
+            phase = .leaving(until: now + limits.flush.nanoseconds)
+            takeLeave()
+        }
+        guard case .leaving(let limit) = phase else { return false }
+        sayGoodbye()
+        return unconfirmed.isEmpty || now >= limit
     }
 
     private func poll() {
@@ -128,6 +147,14 @@ final class BusLoop {
             if let link = peer.states { items.append(item(link.socket)) }
         }
         _ = zmq_poll(&items, Int32(items.count), pollMilliseconds())
+        readClock()
+    }
+
+    /// Reads the clock, and notes a freeze since the last reading.
+    ///
+    /// Also called after each message that is taken and before handlers start: a freeze in the
+    /// middle of a turn would otherwise leave an old reading to judge by.
+    func readClock() {
         let before = now
         now = Timestamps.monotonicNanoseconds()
         let longest = UInt64(BusLimits.longestPoll) * 1_000_000 + BusLimits.stall
@@ -150,7 +177,11 @@ final class BusLoop {
 
     private func pollMilliseconds() -> Int {
         var until = min(ledger.nextDeadline, now + UInt64(BusLimits.longestPoll) * 1_000_000)
-        if case .draining(let limit) = phase { until = min(until, limit) }
+        switch phase {
+        case .running: break
+        case .draining(let limit): until = min(until, limit)
+        case .leaving(let limit): until = min(until, limit, nextGoodbye)
+        }
         for peer in peers.values {
             if let due = peer.states?.nextResynchronization { until = min(until, due) }
         }
@@ -217,8 +248,12 @@ final class BusLoop {
 
 extension Socket {
     /// What every socket of the bus has: limits, heartbeats, patient reconnection.
-    func configure(_ limits: BusLimits, queue: Int, linger: Duration) throws(BusError) {
-        try set(ZMQ_LINGER, Int32(clamping: linger.nanoseconds / 1_000_000))
+    func configure(
+        _ limits: BusLimits,
+        queue: Int,
+        linger: Int32 = BusLimits.lingerMilliseconds
+    ) throws(BusError) {
+        try set(ZMQ_LINGER, linger)
         try set(ZMQ_MAXMSGSIZE, large: Int64(limits.messageBytes + BusLimits.envelopeBytes))
         try set(ZMQ_SNDHWM, Int32(clamping: queue))
         try set(ZMQ_RCVHWM, Int32(clamping: queue))

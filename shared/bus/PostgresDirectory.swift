@@ -6,7 +6,7 @@ public import Telemetry
 ///
 /// Changes are told by NOTIFY, so that a new instance is known at once; without a notification the
 /// bus asks again within a second. While the database is away the calls fail and the bus keeps the
-/// instances it knows.
+/// instances it knows; when it is back they get the time to say that they still live.
 public final class PostgresDirectory: InstanceDirectory {
     /// An instance without a heartbeat for this long is not listed (architecture, section 5).
     public static let silenceSeconds = 4.0
@@ -18,6 +18,7 @@ public final class PostgresDirectory: InstanceDirectory {
     private let listener: NotificationListener
     private let changed: ChangeBox
     private let announced = Mutex<InstanceRecord?>(nil)
+    private let liveness = Mutex(InstanceLiveness())
 
     /// Makes a directory; its listener connects in the background.
     ///
@@ -98,30 +99,31 @@ public final class PostgresDirectory: InstanceDirectory {
 
     /// The instances with a recent heartbeat.
     public func instances() async throws -> [InstanceRecord] {
-        try await database.withConnection { connection throws(DatabaseError) in
+        let rows = try await database.withConnection { connection throws(DatabaseError) in
             let rows = try connection.query(
                 """
-                SELECT service, instance, request_endpoint, publish_endpoint, pid
+                SELECT service, instance, request_endpoint, publish_endpoint, pid,
+                    extract(epoch FROM clock_timestamp() - heartbeat_at)::float8 AS silence
                 FROM bus.instances
                 WHERE heartbeat_at > clock_timestamp() - make_interval(secs => $1)
                 ORDER BY instance
                 """,
-                [.double(Self.silenceSeconds)]
+                [.double(Self.forgetSeconds)]
             )
-            var records: [InstanceRecord] = []
+            var instances: [InstanceLiveness.Heartbeat] = []
             for row in rows {
-                records.append(
-                    InstanceRecord(
-                        service: try row.text("service"),
-                        instance: try row.text("instance"),
-                        requestEndpoint: try row.text("request_endpoint"),
-                        publishEndpoint: try row.text("publish_endpoint"),
-                        pid: Int32(truncatingIfNeeded: try row.int("pid"))
-                    )
+                let record = InstanceRecord(
+                    service: try row.text("service"),
+                    instance: try row.text("instance"),
+                    requestEndpoint: try row.text("request_endpoint"),
+                    publishEndpoint: try row.text("publish_endpoint"),
+                    pid: Int32(truncatingIfNeeded: try row.int("pid"))
                 )
+                instances.append((record, try row.double("silence")))
             }
-            return records
+            return instances
         }
+        return liveness.withLock { $0.living(rows, now: Timestamps.monotonicNanoseconds()) }
     }
 
     /// Keeps the callback; it is called for each notification and after each reconnection.

@@ -14,6 +14,8 @@ struct PendingRequest {
     let resend: Bool
     var attempts = 0
     var isSent = false
+    /// Refused as too old after the receiver's freeze, and so sent after it now.
+    var isFresh = false
 }
 
 /// Decides what happens to requests: sent in order, at most twice, failed at their deadline.
@@ -59,11 +61,13 @@ struct RequestLedger {
         return entry
     }
 
-    /// Sends a request again if it may be; otherwise takes it out and returns it.
+    /// Sends a request again that was refused as too old, so never ran; after the second time it is
+    /// taken out and returned.
     mutating func sendAgain(_ correlation: UInt64) -> PendingRequest? {
         guard let entry = entries[correlation], entry.isSent else { return nil }
-        guard entry.resend, entry.attempts < BusLimits.attempts else { return finish(correlation) }
+        guard entry.attempts < BusLimits.attempts else { return finish(correlation) }
         entries[correlation]?.isSent = false
+        entries[correlation]?.isFresh = true
         unsent[entry.instance, default: []].append(correlation)
         return nil
     }

@@ -13,6 +13,7 @@ enum Wire {
         case request = 1
         case answer = 2
         case publication = 3
+        case goodbye = 4
     }
 
     /// A name that is safe in a path, a topic and a log line.
@@ -37,6 +38,8 @@ struct RequestHeader: Equatable {
     var sender: String
     /// Who is meant, so that an address taken over by another process is noticed.
     var target: String
+    /// Whether it answers a refusal as too old, so that it was surely sent after the freeze.
+    var isFresh = false
 
     func encoded() -> [UInt8] {
         var writer = WireWriter(.request)
@@ -46,6 +49,7 @@ struct RequestHeader: Equatable {
         writer.append(trace.low)
         writer.append(sender)
         writer.append(target)
+        writer.bytes.append(isFresh ? 1 : 0)
         return writer.bytes
     }
 }
@@ -55,14 +59,15 @@ extension RequestHeader {
         var reader = WireReader(bytes)
         guard reader.begins(.request), let correlation = reader.uint64(),
             let remaining = reader.uint32(), let high = reader.uint64(), let low = reader.uint64(),
-            let sender = reader.text(), let target = reader.text()
+            let sender = reader.text(), let target = reader.text(), let fresh = reader.uint8()
         else { return nil }
         self.init(
             correlation: correlation,
             remainingMilliseconds: remaining,
             trace: TraceID(high: high, low: low),
             sender: sender,
-            target: target
+            target: target,
+            isFresh: fresh == 1
         )
     }
 }
@@ -102,6 +107,30 @@ extension AnswerHeader {
             let status = reader.uint8().flatMap(Status.init(rawValue:))
         else { return nil }
         self.init(correlation: correlation, status: status)
+    }
+}
+
+/// The last word of a stopping instance on a connection, and the echo of who heard it.
+///
+/// It comes after all answers in the same order, so the echo says that they arrived. libzmq's own
+/// linger does not: it may close a connection whose last bytes are half written, and a kernel drops
+/// what it has not sent when a socket with unread data is closed.
+struct Goodbye: Equatable {
+    /// Whether everything that was accepted was answered, so that what is unanswered never ran.
+    var isComplete: Bool
+
+    func encoded() -> [UInt8] {
+        var writer = WireWriter(.goodbye)
+        writer.bytes.append(isComplete ? 1 : 0)
+        return writer.bytes
+    }
+}
+
+extension Goodbye {
+    init?(decoding bytes: [UInt8]) {
+        var reader = WireReader(bytes)
+        guard reader.begins(.goodbye), let flag = reader.uint8() else { return nil }
+        self.init(isComplete: flag == 1)
     }
 }
 

@@ -10,6 +10,7 @@ import Transit
         let sessions: [(Int32, String, Bool)]
         let living: [String]
         var silent: [Int32] = []
+        var isSettled = true
         var testDescription: String { "\(sessions)" }
     }
 
@@ -23,12 +24,19 @@ import Transit
         Row(sessions: [(1, "b", false), (2, "b", false)], living: ["b"], silent: [2]),
         Row(sessions: [(1, "b", true), (2, "a", true), (3, "a", true)], living: ["a", "b"]),
         Row(sessions: [], living: ["b"]),
+        Row(sessions: [(1, "b", true), (2, "a", false)], living: ["a", "b"], isSettled: false),
+        Row(
+            sessions: [(1, "b", true), (2, "b", false)],
+            living: ["b"],
+            silent: [2],
+            isSettled: false
+        ),
     ])
     func `tells the living from the silent`(row: Row) {
         let sessions = row.sessions.map {
             Fleet.Session(backendPID: $0.0, instance: $0.1, beats: $0.2)
         }
-        let fleet = Fleet(sessions, seenFrom: 1, of: "b")
+        let fleet = Fleet(sessions, seenFrom: 1, of: "b", isSettled: row.isSettled)
         #expect(fleet.living == row.living)
         #expect(fleet.silent == row.silent)
     }

@@ -111,6 +111,15 @@ import Transit
             _ = await one.report(rider, Course.points([-20]))
             try await world.beat("v1", isAlive: false)
             let two = try await world.idleVerifier("v2")
+            try await eventually("v2 is connected") {
+                await two.node.stepTowardsShare()
+                return try await world.number("SELECT count(*) FROM verifier.slot_owners") == 2
+            }
+            // It has just come, so every heartbeat gets its four seconds.
+            world.pass(3)
+            for _ in 0..<3 { await two.node.stepTowardsShare() }
+            #expect(two.slots.isEmpty)
+            world.pass(1)
             try await settle([two], to: [256])
             #expect(two.metrics.rendered().contains("slot_owners_fenced_total 1\n"))
             world.pass(2)

@@ -18,16 +18,24 @@ struct Fleet: Equatable {
 
     /// Tells the living from the silent.
     ///
-    /// An earlier session of this process serves nobody. And while our own heartbeat does not arrive,
-    /// that of others says nothing either: after an outage everyone would cut everyone off.
+    /// An earlier session of this process serves nobody. After an outage of the database every
+    /// heartbeat is old, and whoever came back first would cut the others off; so one who is not
+    /// settled, or whose own heartbeat does not arrive, takes all others for living.
     ///
     /// - Parameters:
     ///   - sessions: The sessions of all writers.
     ///   - backendPID: This process's own.
     ///   - instance: This process.
-    init(_ sessions: [Session], seenFrom backendPID: Int32, of instance: String) {
+    ///   - isSettled: Whether our session is old enough for every heartbeat to have arrived since.
+    init(
+        _ sessions: [Session],
+        seenFrom backendPID: Int32,
+        of instance: String,
+        isSettled: Bool
+    ) {
         let others = sessions.filter { $0.backendPID != backendPID }
-        let mayJudge = sessions.contains { $0.backendPID == backendPID && $0.beats }
+        let mayJudge =
+            isSettled && sessions.contains { $0.backendPID == backendPID && $0.beats }
         silent = others.filter { $0.instance == instance || (mayJudge && !$0.beats) }
             .map(\.backendPID)
         living = Set(others.filter { $0.beats || !mayJudge }.map(\.instance) + [instance])

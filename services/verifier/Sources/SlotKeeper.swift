@@ -1,4 +1,5 @@
 internal import Database
+internal import Synchronization
 internal import Telemetry
 internal import Transit
 internal import Verification
@@ -19,6 +20,8 @@ final class SlotKeeper: Sendable {
     private let instance: String
     private let circumstances: @Sendable () -> Circumstances
     private let changed: @Sendable () -> Void
+    /// The session and when it was first used, in monotonic seconds.
+    private let session = Mutex((generation: 0, since: 0.0))
     private let logger: Logger
     private let acquired: Counter
     private let released: Counter
@@ -97,7 +100,8 @@ final class SlotKeeper: Sendable {
                     on: connection
                 ),
                 seenFrom: connection.backendPID,
-                of: instance
+                of: instance,
+                isSettled: self.isSettled(connection)
             )
             var count = 0
             do throws(DatabaseError) {
@@ -121,6 +125,17 @@ final class SlotKeeper: Sendable {
             )
         }
         return fleet
+    }
+
+    /// Whether a session is older than a heartbeat may be.
+    private func isSettled(_ connection: Connection) -> Bool {
+        let uptime = circumstances().uptime
+        return session.withLock { session in
+            if session.generation != connection.generation {
+                session = (connection.generation, uptime)
+            }
+            return uptime - session.since >= Self.silenceSeconds
+        }
     }
 
     // MARK: - Slots

@@ -45,9 +45,9 @@ import Transit
 @Suite struct SlotBalanceTests {
     @Test(arguments: [
         (0, 0, 1, SlotBalance.acquire(256)), (255, 0, 1, .acquire(1)), (256, 0, 1, .keep),
-        (256, 0, 2, .release), (129, 1, 2, .release), (128, 1, 2, .keep),
-        (127, 1, 2, .acquire(1)), (86, 0, 3, .keep), (86, 1, 3, .release), (85, 2, 3, .keep),
-        (0, 0, 0, .acquire(256)), (1, 255, 256, .keep), (1, 256, 257, .release),
+        (256, 0, 2, .release(128)), (129, 1, 2, .release(1)), (128, 1, 2, .keep),
+        (127, 1, 2, .acquire(1)), (86, 0, 3, .keep), (86, 1, 3, .release(1)), (85, 2, 3, .keep),
+        (0, 0, 0, .acquire(256)), (1, 255, 256, .keep), (1, 256, 257, .release(1)),
     ])
     func `steps towards the share`(owned: Int, place: Int, instances: Int, next: SlotBalance) {
         #expect(SlotBalance.next(owned: owned, place: place, of: instances) == next)
@@ -59,6 +59,25 @@ import Transit
         #expect(shares.reduce(0, +) == 256)
         let (least, most) = (try #require(shares.min()), try #require(shares.max()))
         #expect(most - least <= 1)
+    }
+
+    @Test(
+        arguments: [
+            ([0, 0, 3, 0], 2, [0, 1]), ([0, 0, 3, 0], 4, [0, 1, 3]), ([5, 2, 3, 2], 4, [1]),
+            ([1], 1, [0]), ([], 1, []), ([0, 1], 1, [0]),
+        ] as [([Int], Int, [UInt8])]
+    )
+    func `gives back what is empty at once and the rest one by one`(
+        rides: [Int],
+        surplus: Int,
+        released: [UInt8]
+    ) {
+        let slots = rides.enumerated().map { (Slot(UInt8($0)), $1) }
+        let chosen = SlotBalance.toRelease(
+            surplus,
+            of: Dictionary(uniqueKeysWithValues: slots)
+        )
+        #expect(chosen == released.map { Slot($0) })
     }
 
     @Test func `tries every slot that it does not own, once`() {

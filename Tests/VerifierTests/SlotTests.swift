@@ -50,8 +50,7 @@ import Transit
             let two = try await world.idleVerifier("v2")
             await two.node.stepTowardsShare()
             await one.node.stepTowardsShare()
-            // One by one, so that few rides wait at a time.
-            #expect(shares([one, two]) == [255, 0])
+            #expect(shares([one, two]) == [128, 0])
             try await settle([one, two], to: [128, 128])
             let three = try await world.idleVerifier("v3")
             try await settle([one, two, three], to: [86, 85, 85])

@@ -16,8 +16,10 @@ final class VerifierClient: Sendable {
     static let pause = Duration.milliseconds(50)
     /// How often a request may meet a broken connection: the first time and once more.
     static let attempts = 2
-    /// Requests that may wait here; beyond, phones are told at once to come again. At some 70 kB
-    /// each it is what a small machine can spare, and ten seconds of work for one verifier at worst.
+    /// Requests that may wait here; beyond, phones are told at once to come again.
+    ///
+    /// With a body of 64 KiB each that is at most 130 MB, and it is what one verifier answers in a
+    /// second or two.
     static let waitingLimit = 2000
 
     /// What the client needs of the bus; tests hand in their own.

@@ -70,13 +70,16 @@ final class SlotKeeper: Sendable {
         let fleet = try await look()
         switch fleet.next(owned: book.ownedSlots.count, of: instance) {
         case .keep: break
-        case .release: try await release(1)
+        case .release(let surplus):
+            try await release(SlotBalance.toRelease(surplus, of: book.ridesBySlot))
         case .acquire(let limit): try await acquire(limit)
         }
     }
 
     /// Gives everything back, for a stop in order.
-    func releaseAll() async throws(DatabaseError) { try await release(SlotBalance.slotCount) }
+    func releaseAll() async throws(DatabaseError) {
+        try await release(book.ownedSlots.keys.sorted())
+    }
 
     /// Forgets all slots; the locks went with the connection.
     func connectionLost() {
@@ -218,14 +221,9 @@ final class SlotKeeper: Sendable {
         return takeover
     }
 
-    private func release(_ limit: Int) async throws(DatabaseError) {
-        // The emptiest first: fewer phones wait for the new owner.
-        let book = book
-        let slots = book.ownedSlots.keys
-            .map { (slot: $0, rides: book.rides(in: $0).count) }
-            .sorted { ($0.rides, $0.slot) < ($1.rides, $1.slot) }
-            .prefix(limit).map(\.slot)
+    private func release(_ slots: [Slot]) async throws(DatabaseError) {
         guard !slots.isEmpty else { return }
+        let book = book
         try await writer.run { connection throws(DatabaseError) in
             // Forgotten before the lock goes, so that two never answer for one slot.
             book.release(slots)

@@ -233,8 +233,8 @@ let testTargets: [Target] = [
     tests(
         "VerifierTests",
         dependencies: [
-            "VerifierService", "Verification", "Database", "Messages", "ServiceKit", "Telemetry",
-            "Transit", "TestKit",
+            "VerifierService", "Verification", "Bus", "Database", "Messages", "ServiceKit",
+            "Telemetry", "Transit", "TestKit",
         ]
     ),
     tests(

@@ -63,6 +63,16 @@ import Transit
         #expect(FeedEntity(estimate, now: now).vehicle?.trip?.routeID == nil)
     }
 
+    @Test(arguments: [(0, 0), (4_294_967_295, .max), (-1, nil), (4_294_967_296, nil)])
+    func `a stop sequence that the feed cannot hold is absent`(sequence: Int, written: UInt32?) {
+        var estimate = TripEstimate.sample()
+        estimate.stopSequence = sequence
+        let vehicle = FeedEntity(estimate, now: now).vehicle
+        #expect(vehicle?.currentStopSequence == written)
+        #expect(vehicle?.stopID == "S3")
+        #expect(vehicle?.currentStatus == .inTransitTo)
+    }
+
     @Test func `one trip on two service dates is two vehicles`() {
         let first = FeedEntity(.sample(on: .monday), now: now)
         let second = FeedEntity(.sample(on: .tuesday), now: now)

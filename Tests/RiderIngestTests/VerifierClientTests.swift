@@ -1,5 +1,6 @@
 import Bus
 import Messages
+import Synchronization
 import Telemetry
 import TestKit
 import Testing
@@ -70,6 +71,37 @@ import Web
         #expect(verifiers.elapsed == .seconds(8))
         #expect(verifiers.asks.isEmpty)
         #expect(metrics.rendered().contains("verifier_requests_unowned_total 1\n"))
+    }
+
+    @Test func `an owner that does not live is none`() {
+        let verifiers = FakeVerifiers { _, _ in .reply(.erased) }
+        let client = VerifierClient(verifiers.transport, metrics: Metrics())
+        client.heard(.of("a", [Slot(1), Slot(2)]))
+        client.heard(.of("b", [Slot(3)]))
+        verifiers.setLiving(["b"])
+        #expect(client.knownSlots == 1)
+    }
+
+    @Test func `two thousand may wait, who comes after them is refused at once`() async {
+        let verifiers = FakeVerifiers { _, _ in .reply(.erased) }
+        let metrics = Metrics()
+        let gate = Gate()
+        var transport = verifiers.transport
+        transport.sleep = { _ in await gate.pass() }
+        let client = VerifierClient(transport, metrics: metrics)
+        await withTaskGroup(of: RideReply.Body.self) { group in
+            for _ in 0..<VerifierClient.waitingLimit {
+                group.addTask { await client.ask(body, slot: Slot(9), trace: .random()) }
+            }
+            while client.waitingRequests < VerifierClient.waitingLimit { await Task.yield() }
+            #expect(await client.ask(body, slot: Slot(9), trace: .random()) == away)
+            #expect(metrics.rendered().contains("verifier_requests_refused_total 1\n"))
+            client.heard(.of("a"))
+            gate.open()
+            for await reply in group { #expect(reply == .erased) }
+        }
+        #expect(client.waitingRequests == 0)
+        #expect(await client.ask(body, slot: Slot(9), trace: .random()) == .erased)
     }
 
     @Test func `no owner in time is 503 with Retry-After 2`() async throws {
@@ -149,6 +181,29 @@ import Web
             #expect(answer.status == 500)
             #expect(answer.text == refusal("internal server error", "internal"))
             #expect(ingest.verifiers.asks.count == 1)
+        }
+    }
+}
+
+/// Holds everyone until it is opened.
+private final class Gate: Sendable {
+    private let held = Mutex<[CheckedContinuation<Void, Never>]?>([])
+
+    func open() {
+        let all = held.withLock { held in
+            defer { held = nil }
+            return held ?? []
+        }
+        for continuation in all { continuation.resume() }
+    }
+
+    func pass() async {
+        await withCheckedContinuation { continuation in
+            let isOpen = held.withLock { held in
+                held?.append(continuation)
+                return held == nil
+            }
+            if isOpen { continuation.resume() }
         }
     }
 }

@@ -12,6 +12,8 @@ extension FeedEntity {
     ///   - estimate: Snapped to the shape, in degrees and metres per second.
     ///   - now: The application clock; no entity is dated ahead of it (E050).
     init(_ estimate: TripEstimate, now: UnixSeconds) {
+        // A number that the feed's field cannot hold is as good as none.
+        let stopSequence = estimate.stopSequence.flatMap(UInt32.init(exactly:))
         let id = "rider:\(estimate.trip.tripID):\(estimate.trip.startDate)"
         self.init(
             id: id,
@@ -28,7 +30,7 @@ extension FeedEntity {
                     bearing: Float(estimate.bearing),
                     speed: estimate.speed.map(Float.init)
                 ),
-                currentStopSequence: estimate.stopSequence.map(UInt32.init),
+                currentStopSequence: stopSequence,
                 stopID: estimate.stopID,
                 currentStatus: estimate.stopSequence == nil ? nil : .inTransitTo,
                 timestamp: UInt64(max(0, min(estimate.timestamp, now)))

@@ -53,6 +53,10 @@ public enum RiderIngest {
             "verifier_slots_known_items",
             help: "Slots whose owner is known, of 256."
         ) { Double(verifiers.knownSlots) }
+        context.metrics.gauge(
+            "verifier_requests_waiting_items",
+            help: "Requests that wait for a verifier's answer."
+        ) { Double(verifiers.waitingRequests) }
         context.readiness.check {
             verifiers.knownSlots == 256
                 ? .ready : .notReady("verifiers: \(256 - verifiers.knownSlots) slots have no owner")

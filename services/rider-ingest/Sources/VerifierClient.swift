@@ -16,6 +16,11 @@ final class VerifierClient: Sendable {
     static let pause = Duration.milliseconds(50)
     /// How often a request may meet a broken connection: the first time and once more.
     static let attempts = 2
+    /// Requests that may wait here; beyond, phones are told at once to come again.
+    ///
+    /// With a body of 64 KiB each that is at most 130 MB, and it is what one verifier answers in a
+    /// second or two.
+    static let waitingLimit = 2000
 
     /// What the client needs of the bus; tests hand in their own.
     struct Transport: Sendable {
@@ -27,15 +32,17 @@ final class VerifierClient: Sendable {
         /// The verifiers that live.
         let living: @Sendable () -> [String]
         /// Waits; a test's clock moves instead.
-        let sleep: @Sendable (Duration) async -> Void
+        var sleep: @Sendable (Duration) async -> Void
         /// Monotonic time.
         let now: @Sendable () -> ContinuousClock.Instant
     }
 
     private let transport: Transport
     private let directory = Mutex(SlotDirectory())
+    private let waiting = Atomic<Int>(0)
     private let lost: Counter
     private let unowned: Counter
+    private let refused: Counter
 
     /// Makes a client.
     init(_ transport: Transport, metrics: Metrics) {
@@ -48,10 +55,22 @@ final class VerifierClient: Sendable {
             "verifier_requests_unowned_total",
             help: "Requests given up because no verifier owned their slot in time."
         )
+        refused = metrics.counter(
+            "verifier_requests_refused_total",
+            help: "Requests refused at once because too many waited."
+        )
     }
 
-    /// How many slots have a known owner.
-    var knownSlots: Int { directory.withLock { $0.count } }
+    /// How many slots have a known owner that lives.
+    var knownSlots: Int {
+        let living = Set(transport.living())
+        return directory.withLock { directory in
+            Slot.all.count { directory.owner(of: $0).map(living.contains) ?? false }
+        }
+    }
+
+    /// How many requests wait for an answer.
+    var waitingRequests: Int { waiting.load(ordering: .relaxed) }
 
     /// Hears a verifier's whole slot table.
     func heard(_ table: SlotTable) { directory.withLock { $0.merge(table) } }
@@ -60,6 +79,11 @@ final class VerifierClient: Sendable {
     ///
     /// - Returns: The answer; a slot without an owner for too long is refused as `unavailable`.
     func ask(_ body: RideRequest.Body, slot: Slot, trace: TraceID) async -> RideReply.Body {
+        defer { waiting.wrappingSubtract(1, ordering: .relaxed) }
+        guard waiting.wrappingAdd(1, ordering: .relaxed).newValue <= Self.waitingLimit else {
+            refused.add()
+            return .refused(.away)
+        }
         let request = RideRequest(requestID: .random(), trace: trace, body: body)
         let bytes = request.encoded()
         let deadline = transport.now() + Self.patience

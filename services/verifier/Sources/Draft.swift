@@ -25,6 +25,8 @@ struct Draft {
     private(set) var progressed: Set<UniqueID> = []
     /// Ended sessions, for the reaper in case that the transaction fails.
     private(set) var endedSessions: [UniqueID: Session] = [:]
+    /// The requests that ended rides, with their answers.
+    private var endings: [UniqueID: (requestID: UniqueID, summary: RideEnded)] = [:]
 
     private let book: RideBook
     private let circumstances: Circumstances
@@ -40,16 +42,20 @@ struct Draft {
         return book.ride(id)
     }
 
-    /// How a ride was ended earlier in this transaction.
-    func end(of id: UniqueID) -> RideEnd? { endedSessions[id]?.end }
+    /// The answer to a request that ended a ride earlier in this transaction.
+    func summary(of id: UniqueID, endedBy requestID: UniqueID) -> RideEnded? {
+        guard let ending = endings[id], ending.requestID == requestID else { return nil }
+        return ending.summary
+    }
 
     /// Notes a ride that the transaction filed.
     mutating func add(_ ride: ActiveRide) { changes[ride.rideID] = .some(ride) }
 
     /// Notes a ride that ends.
-    mutating func end(_ ride: ActiveRide) {
+    mutating func end(_ ride: ActiveRide, by ending: (UniqueID, RideEnded)? = nil) {
         changes[ride.rideID] = .some(nil)
         endedSessions[ride.rideID] = ride.session
+        endings[ride.rideID] = ending
         progressed.remove(ride.rideID)
     }
 
@@ -63,12 +69,10 @@ struct Draft {
 
     /// Judges a batch against a copy of its ride.
     ///
-    /// - Returns: The answer, valid once the transaction is committed; nil when the ride is not under
-    ///   way here and the rows have to say what it was.
+    /// - Returns: The answer, valid once the transaction is committed; nil when the ride is not, or no
+    ///   longer, under way here.
     mutating func judge(_ report: ReportPositions) -> RideReply.Body? {
-        guard var ride = ride(report.rideID) else {
-            return end(of: report.rideID).map { .refused(.ended($0.reason)) }
-        }
+        guard var ride = ride(report.rideID) else { return nil }
         guard ride.session.riderID == report.riderID else {
             return .refused(RideRefusal(.rideNotFound))
         }
@@ -80,8 +84,7 @@ struct Draft {
         guard ride.reports.take(at: circumstances.uptime) else {
             return .refused(RideRefusal(.tooManyReports, retryAfterSeconds: 2))
         }
-        let allowance = ride.reports
-        book.update(report.rideID) { $0.reports = allowance }
+        changes[report.rideID] = .some(ride)
         let digest = Self.digest(report.points)
         if let batch = ride.lastBatch, batch.digest == digest { return .accepted(batch.answer) }
         return apply(report, digest: digest, to: ride)
@@ -133,22 +136,17 @@ struct Draft {
 
     /// FNV-1a-64 over the points in the order in which they were sent.
     static func digest(_ points: [ReportedPoint]) -> Int64 {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        func add(_ value: UInt64) {
-            for shift in stride(from: 0, to: 64, by: 8) {
-                hash = (hash ^ (value >> UInt64(shift)) & 0xFF) &* 0x100_0000_01B3
-            }
-        }
+        var hash = FNV1a()
         for point in points {
-            add(point.latitude.bitPattern)
-            add(point.longitude.bitPattern)
+            hash.add(point.latitude.bitPattern)
+            hash.add(point.longitude.bitPattern)
             // All bits set is no number that JSON can carry, so it stands for absent.
-            add(point.accuracy?.bitPattern ?? .max)
-            add(point.speed?.bitPattern ?? .max)
-            add(point.bearing?.bitPattern ?? .max)
-            add(UInt64(bitPattern: point.timestamp))
+            hash.add(point.accuracy?.bitPattern ?? .max)
+            hash.add(point.speed?.bitPattern ?? .max)
+            hash.add(point.bearing?.bitPattern ?? .max)
+            hash.add(UInt64(bitPattern: point.timestamp))
         }
-        return Int64(bitPattern: hash)
+        return Int64(bitPattern: hash.value)
     }
 }
 

@@ -16,6 +16,8 @@ final class RideBook: Sendable {
         var slots: [Slot: OwnedSlot] = [:]
         var rides: [UniqueID: ActiveRide] = [:]
         var changedSlots: Set<Slot> = []
+        /// Decided ends that were not stored when the slots were lost with the connection.
+        var unfiled: [UniqueID: Session] = [:]
     }
 
     private let state = Mutex(State())
@@ -29,6 +31,9 @@ final class RideBook: Sendable {
 
     /// The owned slots with the number drawn when each was acquired.
     var ownedSlots: [Slot: UInt64] { state.withLock { $0.slots.mapValues(\.epoch) } }
+
+    /// How many rides each owned slot has.
+    var ridesBySlot: [Slot: Int] { state.withLock { $0.slots.mapValues(\.rides.count) } }
 
     /// How many rides are under way here.
     var rideCount: Int { state.withLock { $0.rides.count } }
@@ -63,10 +68,21 @@ final class RideBook: Sendable {
     // MARK: - Writing, on the writer's thread
 
     /// Takes a slot over with the rides that its rows hold.
+    ///
+    /// An end that was decided here and lost its transaction with the connection still holds, unless
+    /// another owner has accepted points since.
     func acquire(_ slot: Slot, epoch: UInt64, rides: [ActiveRide]) {
         state.withLock { state in
             state.slots[slot] = OwnedSlot(epoch: epoch, rides: Set(rides.map(\.rideID)))
-            for ride in rides { state.rides[ride.rideID] = ride }
+            for var ride in rides {
+                if let unfiled = state.unfiled[ride.rideID],
+                    ride.session.counts.total <= unfiled.counts.total
+                {
+                    ride.unfiled = unfiled
+                }
+                state.rides[ride.rideID] = ride
+            }
+            state.unfiled = state.unfiled.filter { $0.key.slot != slot }
             state.changedSlots.insert(slot)
         }
     }
@@ -83,14 +99,16 @@ final class RideBook: Sendable {
         }
     }
 
-    /// Forgets everything: the connection that held the locks is gone.
+    /// Forgets everything but unfiled ends: the connection that held the locks is gone.
     ///
     /// - Returns: The slots that were owned.
     @discardableResult
     func releaseAll() -> [Slot] {
         state.withLock { state in
             let slots = Array(state.slots.keys)
-            state = State()
+            guard !slots.isEmpty else { return [] }
+            let unfiled = state.rides.compactMapValues(\.unfiled)
+            state = State(unfiled: unfiled)
             return slots
         }
     }
@@ -113,12 +131,11 @@ final class RideBook: Sendable {
         }
     }
 
-    /// Changes what is not stored: allowances, and ends that could not be stored.
-    func update(_ id: UniqueID, _ change: (inout ActiveRide) -> Void) {
+    /// Keeps an end that was decided and could not be stored, for the reaper; the first one holds.
+    func keepUnfiled(_ session: Session) {
         state.withLock { state in
-            guard var ride = state.rides[id] else { return }
-            change(&ride)
-            state.rides[id] = ride
+            guard state.rides[session.rideID]?.unfiled == nil else { return }
+            state.rides[session.rideID]?.unfiled = session
         }
     }
 }

@@ -13,21 +13,6 @@ enum RideStore {
 
     // MARK: - Taking over
 
-    /// Notes which process this session belongs to, before it takes locks.
-    static func noteOwner(
-        _ instance: String,
-        on connection: Connection
-    ) throws(DatabaseError) {
-        try connection.execute(
-            """
-            INSERT INTO verifier.slot_owners (backend_pid, instance) VALUES ($1, $2)
-            ON CONFLICT (backend_pid) DO UPDATE SET instance = excluded.instance
-            WHERE slot_owners.instance <> excluded.instance
-            """,
-            [.int(Int(connection.backendPID)), .text(instance)]
-        )
-    }
-
     /// The active rides of slots.
     static func activeRides(
         in slots: [Slot],
@@ -68,7 +53,8 @@ enum RideStore {
         try connection.execute(
             """
             UPDATE verifier.rides SET status = 'ended', end_reason = $2, ended_at = $3,
-                updated_at = $3, along_shape = NULL, speed = NULL, batch_answer = NULL
+                updated_at = $3, along_shape = NULL, speed = NULL, batch_digest = NULL,
+                batch_answer = NULL
             WHERE id = ANY ($1::uuid[]) AND status = 'active'
             """,
             [
@@ -306,7 +292,8 @@ enum RideStore {
                 end_reason = $4, points_total = $5, points_matched = $6,
                 points_corroborated = $7, points_contradicted = $8, first_matched_at = $9,
                 last_matched_at = $10, last_accepted_at = $11, ended_at = $12, ended_by = $13,
-                updated_at = $14, along_shape = NULL, speed = NULL, batch_answer = NULL
+                updated_at = $14, along_shape = NULL, speed = NULL, batch_digest = NULL,
+                batch_answer = NULL
             WHERE id = $1 AND status = 'active'
             """,
             [
@@ -335,6 +322,7 @@ enum RideStore {
             UPDATE verifier.rider_reputation p SET score = n.score,
                 tier = CASE WHEN n.score <= $3 THEN 'blocked' WHEN n.score >= $4 THEN 'trusted'
                     ELSE 'new' END,
+                last_seen_at = GREATEST(p.last_seen_at, $9),
                 rides_total = rides_total + 1, rides_corroborated = rides_corroborated + $5,
                 rides_rejected = rides_rejected + $6
             FROM (SELECT rider_id, LEAST($7, GREATEST($8, score + $2)) AS score
@@ -346,6 +334,7 @@ enum RideStore {
                 .int(Reputation.blockedAt), .int(Reputation.trustedAt),
                 .int(summary.isCorroborated ? 1 : 0), .int(summary.endReason.isRejection ? 1 : 0),
                 .int(Reputation.range.upperBound), .int(Reputation.range.lowerBound),
+                .timestamp(ride.session.lastAcceptedAt ?? ride.session.startedAt),
             ]
         )
     }

@@ -4,29 +4,45 @@ internal import Transit
 enum SlotBalance: Equatable {
     /// Take free slots, at most this many.
     case acquire(Int)
-    /// Give one slot back; the others take it. One by one, so that few rides wait at a time.
-    case release
+    /// Give up to this many slots back; the others take them.
+    case release(Int)
     /// The share is right.
     case keep
 
     /// How many slots there are.
     static let slotCount = 256
 
-    /// The share of each of `instances` verifiers, rounded up so that no slot is left over.
-    static func share(of instances: Int) -> Int {
-        (slotCount + max(1, instances) - 1) / max(1, instances)
+    /// The share of the verifier at a place among `instances`; shares differ by one at most and
+    /// cover every slot.
+    static func share(at place: Int, of instances: Int) -> Int {
+        let (each, rest) = slotCount.quotientAndRemainder(dividingBy: max(1, instances))
+        return each + (place < rest ? 1 : 0)
     }
 
     /// Decides the next step.
     ///
     /// - Parameters:
     ///   - owned: How many slots this verifier owns.
+    ///   - place: Its place in the order of the names of those that live, from 0.
     ///   - instances: How many verifiers live, this one included.
     /// - Returns: One step towards the share.
-    static func next(owned: Int, instances: Int) -> SlotBalance {
-        let share = share(of: instances)
+    static func next(owned: Int, place: Int, of instances: Int) -> SlotBalance {
+        let share = share(at: place, of: instances)
         if owned < share { return .acquire(share - owned) }
-        return owned > share ? .release : .keep
+        return owned > share ? .release(owned - share) : .keep
+    }
+
+    /// The slots to give back now: those without a ride at once, as nobody waits for them, the others
+    /// one by one and the emptiest first, so that few phones wait at a time.
+    ///
+    /// - Parameters:
+    ///   - surplus: How many are too many.
+    ///   - rides: How many rides each owned slot has.
+    /// - Returns: At least one slot while there are any.
+    static func toRelease(_ surplus: Int, of rides: [Slot: Int]) -> [Slot] {
+        let slots = rides.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
+        let empty = slots.prefix { $0.value == 0 }.count
+        return slots.prefix(min(surplus, max(1, empty))).map(\.key)
     }
 
     /// The slots in the order in which an instance tries them; instances start at different places, so

@@ -1,5 +1,4 @@
 internal import Database
-internal import Messages
 internal import Synchronization
 internal import Telemetry
 internal import Transit
@@ -8,7 +7,8 @@ internal import Verification
 /// Takes, keeps and gives back slots: locks on the writer's own connection.
 ///
 /// What a lock promises: while the connection lives nobody else owns the slot, and when it dies its
-/// open transaction dies with it. So there is no lease to outlive and no second writer.
+/// open transaction dies with it. So there is no lease to outlive and no second writer. Who the
+/// others are is read from the sessions too: those of a crashed verifier are gone at once.
 final class SlotKeeper: Sendable {
     /// How often the share is looked at.
     static let period = Duration.milliseconds(500)
@@ -18,9 +18,10 @@ final class SlotKeeper: Sendable {
     private let writer: DedicatedConnection
     private let book: RideBook
     private let instance: String
-    private let instances: @Sendable () -> Int
     private let circumstances: @Sendable () -> Circumstances
     private let changed: @Sendable () -> Void
+    /// The session and when it was first used, in monotonic seconds.
+    private let session = Mutex((generation: 0, since: 0.0))
     private let logger: Logger
     private let acquired: Counter
     private let released: Counter
@@ -33,7 +34,6 @@ final class SlotKeeper: Sendable {
     ///   - writer: The connection that commits rides and holds the locks.
     ///   - book: Gets the rides of acquired slots.
     ///   - instance: The name under which this process is known.
-    ///   - instances: How many verifiers live, this one included.
     ///   - circumstances: Schedule and clocks, to bring rides back to life.
     ///   - changed: Called after each change of what is owned.
     ///   - logger: Hears of changes of state.
@@ -42,7 +42,6 @@ final class SlotKeeper: Sendable {
         writer: DedicatedConnection,
         book: RideBook,
         instance: String,
-        instances: @escaping @Sendable () -> Int,
         circumstances: @escaping @Sendable () -> Circumstances,
         changed: @escaping @Sendable () -> Void,
         logger: Logger,
@@ -51,7 +50,6 @@ final class SlotKeeper: Sendable {
         self.writer = writer
         self.book = book
         self.instance = instance
-        self.instances = instances
         self.circumstances = circumstances
         self.changed = changed
         self.logger = logger
@@ -64,23 +62,24 @@ final class SlotKeeper: Sendable {
         )
     }
 
-    /// Looks at the share once and takes one step towards it.
+    /// Looks at the fleet once and takes one step towards this process's share.
     ///
     /// - Throws: ``DatabaseError`` when the database is away; what was owned is then forgotten by
     ///   ``connectionLost()``.
     func step() async throws(DatabaseError) {
-        switch SlotBalance.next(owned: book.ownedSlots.count, instances: max(1, instances())) {
+        let fleet = try await look()
+        switch fleet.next(owned: book.ownedSlots.count, of: instance) {
         case .keep: break
-        case .release: try await release(1)
-        case .acquire(let limit):
-            let taken = try await acquire(limit)
-            // Whoever holds the rest may be frozen: its connection lives, its heartbeat does not.
-            if taken < limit { try await fenceSilentOwners() }
+        case .release(let surplus):
+            try await release(SlotBalance.toRelease(surplus, of: book.ridesBySlot))
+        case .acquire(let limit): try await acquire(limit)
         }
     }
 
     /// Gives everything back, for a stop in order.
-    func releaseAll() async throws(DatabaseError) { try await release(SlotBalance.slotCount) }
+    func releaseAll() async throws(DatabaseError) {
+        try await release(book.ownedSlots.keys.sorted())
+    }
 
     /// Forgets all slots; the locks went with the connection.
     func connectionLost() {
@@ -91,66 +90,140 @@ final class SlotKeeper: Sendable {
         changed()
     }
 
-    private func acquire(_ limit: Int) async throws(DatabaseError) -> Int {
-        let order = SlotBalance.order(for: instance, except: Set(book.ownedSlots.keys))
-        let circumstances = circumstances
-        let book = book
+    // MARK: - The fleet
+
+    /// Says that we live, sees who else does, and cuts off who is silent.
+    private func look() async throws(DatabaseError) -> Fleet {
         let instance = instance
-        let result = try await writer.run { connection throws(DatabaseError) -> (Int, Int, Int) in
-            try RideStore.noteOwner(instance, on: connection)
+        let (fleet, cutOff, failure) = try await writer.run { connection throws(DatabaseError) in
+            let fleet = Fleet(
+                try FleetStore.sessions(
+                    enteringAs: instance,
+                    silence: Self.silenceSeconds,
+                    on: connection
+                ),
+                seenFrom: connection.backendPID,
+                of: instance,
+                isSettled: self.isSettled(connection)
+            )
+            var count = 0
+            do throws(DatabaseError) {
+                for session in fleet.silent where try AdvisoryLock.fence(session, on: connection) {
+                    count += 1
+                }
+                return (fleet, count, nil as DatabaseError?)
+            } catch {
+                return (fleet, count, error)
+            }
+        }
+        if cutOff > 0 {
+            fenced.add(cutOff)
+            logger.warning("silent slot owners cut off", ["owners.count": .integer(cutOff)])
+        }
+        if let failure {
+            // Their slots stay theirs; ours are kept all the same.
+            logger.error(
+                "silent slot owners cannot be cut off",
+                ["error": .text(failure.description)]
+            )
+        }
+        return fleet
+    }
+
+    /// Whether a session is older than a heartbeat may be.
+    private func isSettled(_ connection: Connection) -> Bool {
+        let uptime = circumstances().uptime
+        return session.withLock { session in
+            if session.generation != connection.generation {
+                session = (connection.generation, uptime)
+            }
+            return uptime - session.since >= Self.silenceSeconds
+        }
+    }
+
+    // MARK: - Slots
+
+    /// What became of the rides of acquired slots.
+    private struct Takeover {
+        var slots = 0
+        var resumed = 0
+        var ended = 0
+    }
+
+    private func acquire(_ limit: Int) async throws(DatabaseError) {
+        let order = SlotBalance.order(for: instance, except: Set(book.ownedSlots.keys))
+        let takeover = try await writer.run { connection throws(DatabaseError) in
+            let circumstances = self.circumstances()
+            // Without a schedule no ride can be told from one that cannot go on: the slots wait.
+            guard let index = circumstances.index else { return Takeover() }
             let keys = try AdvisoryLock.tryLock(
                 .slot,
                 keys: order.map { Int32($0.rawValue) },
                 limit: limit,
                 on: connection
             )
-            guard !keys.isEmpty else { return (0, 0, 0) }
-            let slots = keys.map { Slot(UInt8(truncatingIfNeeded: $0)) }
-            let epochs = try RideStore.epochs(slots.count, on: connection)
-            let rows = try RideStore.activeRides(in: slots, on: connection)
-            let now = circumstances()
-            // Without a schedule no ride can be told from one that cannot go on: the caller waits.
-            guard let index = now.index else {
-                throw DatabaseError(.statement, "there is no schedule yet")
-            }
-            var rides: [Slot: [ActiveRide]] = [:]
-            var ended: [UniqueID] = []
-            for row in rows {
-                let ride = row.resumed(on: index, at: now.now, thresholds: now.thresholds)
-                if let ride {
-                    rides[ride.slot, default: []].append(ride)
-                } else {
-                    ended.append(row.rideID)
+            do throws(DatabaseError) {
+                return try self.takeOver(keys, index, circumstances, on: connection)
+            } catch {
+                // A lock without its rides would keep the slot from everybody; and taken again, it
+                // would have to be given back twice.
+                for key in keys {
+                    _ = try? AdvisoryLock(class: .slot, key: key).unlock(on: connection)
                 }
+                throw error
             }
-            try RideStore.endWithoutScore(ended, at: now.now, on: connection)
-            for (slot, epoch) in zip(slots, epochs) {
-                book.acquire(slot, epoch: epoch, rides: rides[slot] ?? [])
-            }
-            return (slots.count, rows.count - ended.count, ended.count)
         }
-        guard result.0 > 0 else { return 0 }
-        acquired.add(result.0)
-        unresumed.add(result.2)
+        guard takeover.slots > 0 else { return }
+        acquired.add(takeover.slots)
+        unresumed.add(takeover.ended)
         logger.info(
             "slots acquired",
             [
-                "slots.count": .integer(result.0), "rides.resumed": .integer(result.1),
-                "rides.not_resumed": .integer(result.2),
+                "slots.count": .integer(takeover.slots),
+                "rides.resumed": .integer(takeover.resumed),
+                "rides.not_resumed": .integer(takeover.ended),
             ]
         )
         changed()
-        return result.0
     }
 
-    private func release(_ limit: Int) async throws(DatabaseError) {
-        // The emptiest first: fewer phones wait for the new owner.
-        let book = book
-        let slots = book.ownedSlots.keys
-            .map { (slot: $0, rides: book.rides(in: $0).count) }
-            .sorted { ($0.rides, $0.slot) < ($1.rides, $1.slot) }
-            .prefix(limit).map(\.slot)
+    /// Brings the rides of locked slots back to life, then answers for them.
+    private func takeOver(
+        _ keys: [Int32],
+        _ index: ScheduleIndex,
+        _ circumstances: Circumstances,
+        on connection: Connection
+    ) throws(DatabaseError) -> Takeover {
+        guard !keys.isEmpty else { return Takeover() }
+        let slots = keys.map { Slot(UInt8(truncatingIfNeeded: $0)) }
+        let epochs = try RideStore.epochs(slots.count, on: connection)
+        var takeover = Takeover(slots: slots.count)
+        var rides: [Slot: [ActiveRide]] = [:]
+        var ended: [UniqueID] = []
+        for row in try RideStore.activeRides(in: slots, on: connection) {
+            let ride = row.resumed(
+                on: index,
+                at: circumstances.now,
+                thresholds: circumstances.thresholds
+            )
+            if let ride {
+                rides[ride.slot, default: []].append(ride)
+                takeover.resumed += 1
+            } else {
+                ended.append(row.rideID)
+            }
+        }
+        try RideStore.endWithoutScore(ended, at: circumstances.now, on: connection)
+        takeover.ended = ended.count
+        for (slot, epoch) in zip(slots, epochs) {
+            book.acquire(slot, epoch: epoch, rides: rides[slot] ?? [])
+        }
+        return takeover
+    }
+
+    private func release(_ slots: [Slot]) async throws(DatabaseError) {
         guard !slots.isEmpty else { return }
+        let book = book
         try await writer.run { connection throws(DatabaseError) in
             // Forgotten before the lock goes, so that two never answer for one slot.
             book.release(slots)
@@ -161,30 +234,5 @@ final class SlotKeeper: Sendable {
         released.add(slots.count)
         logger.info("slots released", ["slots.count": .integer(slots.count)])
         changed()
-    }
-
-    private func fenceSilentOwners() async throws(DatabaseError) {
-        let count = try await writer.run { connection throws(DatabaseError) in
-            let holders = Set(try AdvisoryLock.holders(of: .slot, on: connection).values)
-                .subtracting([connection.backendPID])
-            // A session is noted before it takes its first lock, so every holder is in the table.
-            let rows = try connection.query(
-                """
-                SELECT o.backend_pid FROM verifier.slot_owners o
-                WHERE o.backend_pid = ANY ($1::int[]) AND NOT EXISTS (
-                    SELECT 1 FROM bus.instances i WHERE i.instance = o.instance
-                        AND i.heartbeat_at > clock_timestamp() - make_interval(secs => $2))
-                """,
-                [.intArray(holders.map { Int64($0) }), .double(Self.silenceSeconds)]
-            )
-            var count = 0
-            for row in rows where try AdvisoryLock.fence(Int32(try row.int(0)), on: connection) {
-                count += 1
-            }
-            return count
-        }
-        guard count > 0 else { return }
-        fenced.add(count)
-        logger.warning("silent slot owners cut off", ["owners.count": .integer(count)])
     }
 }

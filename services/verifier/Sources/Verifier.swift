@@ -44,15 +44,24 @@ public enum Verifier {
                 uptime: Double(Timestamps.monotonicNanoseconds()) / 1e9
             )
         }
-        let node = VerifierNode(
-            context,
-            thresholds: thresholds,
-            circumstances: circumstances
-        )
         let bus = context.bus
+        let node = VerifierNode(
+            VerifierNode.Surroundings(
+                instance: context.instance,
+                database: context.databaseConfiguration,
+                thresholds: thresholds,
+                circumstances: circumstances,
+                publish: { bus.publish(topic: $0, key: $1, body: $2) },
+                logger: context.logger,
+                metrics: context.metrics
+            )
+        )
+        context.readiness.check { node.readiness }
         bus.serve { request in await node.answer(request) }
-        bus.subscribe(topic: BusTopics.slots, of: ServiceNames.verifier) { node.heard($0) }
-        bus.subscribe(topic: BusTopics.trusted, of: ServiceNames.feed) { trusted.heard($0) }
+        bus.subscribe(topic: BusTopics.slots, of: ServiceNames.verifier) { node.heard($0.body) }
+        bus.subscribe(topic: BusTopics.trusted, of: ServiceNames.feed) {
+            trusted.heard($0.body)
+        }
         return ServiceParts(
             foundations: [ClosingService("writer") { await node.close() }],
             services: [

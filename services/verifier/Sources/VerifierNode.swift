@@ -18,10 +18,25 @@ final class VerifierNode: Sendable {
     /// Requests in one transaction: enough to share a commit, few enough to keep it short.
     static let batchLimit = 256
 
-    private let instance: String
+    /// What a node needs of its process; tests hand in their own.
+    struct Surroundings: Sendable {
+        /// The process's name in the fleet.
+        let instance: String
+        /// For the writer's connection.
+        let database: DatabaseConfiguration
+        /// The limits of freshness and agreement.
+        let thresholds: Thresholds
+        /// Schedule, trusted vehicles and clocks of the moment.
+        let circumstances: @Sendable () -> Circumstances
+        /// Sends the whole state of a topic's key to the other services.
+        let publish: @Sendable (_ topic: String, _ key: String, _ body: [UInt8]) -> Void
+        let logger: Logger
+        let metrics: Metrics
+    }
+
     private let logger: Logger
     private let circumstances: @Sendable () -> Circumstances
-    private let book: RideBook
+    private let book = RideBook()
     private let owners: OwnerBoard
     private let connection: DedicatedConnection
     private let writer: CoalescingWriter<RideWork, RideReply.Body>
@@ -30,90 +45,79 @@ final class VerifierNode: Sendable {
     private let undecodable: Counter
 
     /// Builds the parts; the writer connects at once, slots are taken by ``keepSlots()``.
-    ///
-    /// - Parameters:
-    ///   - context: The surroundings.
-    ///   - thresholds: The limits of freshness and agreement.
-    ///   - circumstances: Schedule, trusted vehicles and clocks of the moment.
-    init(
-        _ context: ServiceContext,
-        thresholds: Thresholds,
-        circumstances: @escaping @Sendable () -> Circumstances
-    ) {
-        let bus = context.bus
-        let instance = context.instance
-        let book = RideBook()
-        let owners = OwnerBoard(instance: instance, book: book) { bus.publish(topic: $0, body: $1) }
+    init(_ surroundings: Surroundings) {
+        let metrics = surroundings.metrics
+        let book = book
+        let owners = OwnerBoard(
+            instance: surroundings.instance,
+            book: book,
+            publish: surroundings.publish
+        )
         // The connection and the keeper need each other: the keeper is told through this box.
         let lost = LossBox()
         let connection = DedicatedConnection(
-            context.databaseConfiguration,
+            surroundings.database,
             name: "writer",
-            logger: context.logger,
-            metrics: context.metrics,
+            logger: surroundings.logger,
+            metrics: metrics,
             lost: { _, _ in lost.call() }
         )
         let keeper = SlotKeeper(
             writer: connection,
             book: book,
-            instance: instance,
-            instances: {
-                let others = bus.instances(of: ServiceNames.verifier)
-                return others.contains(instance) ? others.count : others.count + 1
-            },
-            circumstances: circumstances,
+            instance: surroundings.instance,
+            circumstances: surroundings.circumstances,
             changed: { owners.publish() },
-            logger: context.logger,
-            metrics: context.metrics
+            logger: surroundings.logger,
+            metrics: metrics
         )
         lost.action.withLock { $0 = { keeper.connectionLost() } }
         let ledger = RideLedger(
             book: book,
             owner: { owners.owner(of: $0) },
-            circumstances: circumstances
+            circumstances: surroundings.circumstances
         )
         writer = CoalescingWriter(
             over: connection,
             name: "rides",
             batchLimit: Self.batchLimit,
             queueLimit: Self.queueLimit,
-            metrics: context.metrics,
+            metrics: metrics,
             commit: { connection, work throws(DatabaseError) in
                 try ledger.commit(work, on: connection).map { .success($0) }
             },
-            settled: { _, outcome in
-                if case .committed = outcome { ledger.committed() } else { ledger.discarded() }
-            }
+            settled: { work, outcome in ledger.settled(work, outcome) }
         )
-        publisher = EstimatePublisher(book: book, instance: instance, thresholds: thresholds) {
-            bus.publish(topic: $0, key: $1, body: $2)
-        }
-        self.instance = instance
-        self.circumstances = circumstances
-        self.book = book
+        publisher = EstimatePublisher(
+            book: book,
+            instance: surroundings.instance,
+            thresholds: surroundings.thresholds,
+            publish: surroundings.publish
+        )
+        circumstances = surroundings.circumstances
         self.owners = owners
         self.connection = connection
         self.keeper = keeper
-        logger = context.logger
-        undecodable = context.metrics.counter(
+        logger = surroundings.logger
+        undecodable = metrics.counter(
             "ride_requests_undecodable_total",
             help: "Requests on the bus that were not understood."
         )
-        context.metrics.gauge("slots_owned_items", help: "Slots that this process owns.") {
+        metrics.gauge("slots_owned_items", help: "Slots that this process owns.") {
             Double(book.ownedSlots.count)
         }
-        context.metrics.gauge("rides_active_items", help: "Rides under way here.") {
+        metrics.gauge("rides_active_items", help: "Rides under way here.") {
             Double(book.rideCount)
         }
         let publisher = publisher
-        context.metrics.gauge(
-            "trips_published_items",
-            help: "Trips whose position is published."
-        ) { Double(publisher.publishableTrips) }
-        context.readiness.check {
-            // With more verifiers than needed one may own little; owning nothing means no work is done.
-            book.ownedSlots.isEmpty ? .notReady("slots: none is owned yet") : .ready
+        metrics.gauge("trips_published_items", help: "Trips whose position is published.") {
+            Double(publisher.publishableTrips)
         }
+    }
+
+    /// Whether this process does its share: it owns slots.
+    var readiness: Readiness {
+        book.ownedSlots.isEmpty ? .notReady("slots: none is owned yet") : .ready
     }
 
     // MARK: - On the bus
@@ -132,7 +136,8 @@ final class VerifierNode: Sendable {
         return RideReply(to: message, await answer(message)).encoded()
     }
 
-    private func answer(_ request: RideRequest) async -> RideReply.Body {
+    /// Answers a request that was understood.
+    func answer(_ request: RideRequest) async -> RideReply.Body {
         switch request.body {
         case .start, .positions, .end, .supersede: await file(.request(request))
         case .tripStatus(let query): tripStatus(query)
@@ -200,19 +205,14 @@ final class VerifierNode: Sendable {
     }
 
     /// Hears another verifier's slot table.
-    func heard(_ publication: BusPublication) { owners.heard(publication) }
+    func heard(_ table: [UInt8]) { owners.heard(table) }
 
     // MARK: - Tickers
 
     /// Keeps this process's share of the slots until it is cancelled, then gives them back.
     func keepSlots() async throws {
         while !Task.isCancelled {
-            do throws(DatabaseError) {
-                try await keeper.step()
-            } catch {
-                logger.debug("slots wait for the database", ["error": .text(error.description)])
-            }
-            owners.publish()
+            await stepTowardsShare()
             try? await Task.sleep(for: SlotKeeper.period)
         }
         // Others then take the slots at once; a failure leaves it to the end of the connection. The
@@ -220,13 +220,26 @@ final class VerifierNode: Sendable {
         await Task { [keeper] in try? await keeper.releaseAll() }.value
     }
 
+    /// One look at the share of slots, and one step towards it.
+    func stepTowardsShare() async {
+        do throws(DatabaseError) {
+            try await keeper.step()
+        } catch {
+            logger.debug("slots wait for the database", ["error": .text(error.description)])
+        }
+        owners.publish()
+    }
+
     /// Publishes estimates each second until it is cancelled.
     func publishEstimates() async throws {
         while !Task.isCancelled {
-            publisher.tick(at: circumstances().now)
+            publishOnce()
             try? await Task.sleep(for: Self.publishPeriod)
         }
     }
+
+    /// Computes the estimates of this moment and sends what is new.
+    func publishOnce() { publisher.tick(at: circumstances().now) }
 
     /// Ends rides that are idle, too long or ended without being filed, until it is cancelled.
     func reap() async throws {
@@ -255,46 +268,6 @@ final class VerifierNode: Sendable {
 
     /// Ends the writer's connection, and with it every lock.
     func close() async { await connection.close() }
-}
-
-/// Who owns which slot, ours from the book and the others' from their tables.
-final class OwnerBoard: Sendable {
-    private let instance: String
-    private let book: RideBook
-    private let send: @Sendable (_ topic: String, _ body: [UInt8]) -> Void
-    private let others = Mutex(SlotDirectory())
-    private let sequence = Atomic<UInt64>(0)
-
-    init(
-        instance: String,
-        book: RideBook,
-        send: @escaping @Sendable (_ topic: String, _ body: [UInt8]) -> Void
-    ) {
-        self.instance = instance
-        self.book = book
-        self.send = send
-    }
-
-    func owner(of slot: Slot) -> String? {
-        book.owns(slot) ? instance : others.withLock { $0.owner(of: slot) }
-    }
-
-    func heard(_ publication: BusPublication) {
-        guard let table = try? SlotTable(decoding: publication.body) else { return }
-        others.withLock { $0.merge(table) }
-    }
-
-    /// Says what we own; sent again and again because a lost table would leave phones waiting.
-    func publish() {
-        let entries = book.ownedSlots.map { SlotTable.Entry(slot: $0.key, epoch: $0.value) }
-            .sorted { $0.slot < $1.slot }
-        let table = SlotTable(
-            instance: instance,
-            sequence: sequence.wrappingAdd(1, ordering: .relaxed).newValue,
-            slots: entries
-        )
-        send(BusTopics.slots, table.encoded())
-    }
 }
 
 /// Passes the loss of the connection on to a part that is made after it.

@@ -41,8 +41,8 @@ final class Supervisor {
     private let logger: Logger
     private var entries: [Entry] = []
     private var stopping = false
-    /// Programs that ended by themselves at their last try, with their exit codes.
-    private(set) var failures: [String: Int32] = [:]
+    /// Programs that ended by themselves: the last exit code and how often.
+    private(set) var failures: [String: (code: Int32, count: Int)] = [:]
 
     /// Makes a supervisor without programs.
     init(logger: Logger) { self.logger = logger }
@@ -67,7 +67,8 @@ final class Supervisor {
         for index in entries.indices {
             if let process = entries[index].process, let code = Self.reap(process) {
                 entries[index].process = nil
-                failures[entries[index].program.name] = code
+                let earlier = failures[entries[index].program.name]?.count ?? 0
+                failures[entries[index].program.name] = (code, earlier + 1)
                 let next = entries[index].policy.ended(at: now)
                 entries[index].startAt = next
                 logger.warning(

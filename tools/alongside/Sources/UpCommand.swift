@@ -15,6 +15,8 @@ internal import Web
 final class UpCommand {
     /// How long the services may take to become ready.
     static let startLimitSeconds = 120.0
+    /// How often a part may end before it was ready: once can be a port that somebody took meanwhile.
+    static let startAttempts = 3
     /// How long the main loop waits for a signal before it looks after its children again.
     static let tickMilliseconds = 100
 
@@ -205,10 +207,14 @@ final class UpCommand {
         _ shared: [String: String]
     ) throws(OperationError) -> [String: [String]] {
         var upstreams: [String: [String]] = [:]
+        // Asked for at once: a port that was given back may be given out again.
+        let instances = Fleet.definitions.reduce(0) { $0 + Fleet.count(of: $1.name, settings) }
+        var free = try LoopbackPort.free(2 * instances)[...]
         for definition in Fleet.definitions {
             for number in 1...Fleet.count(of: definition.name, settings) {
                 let name = "\(definition.name)-\(number)"
-                let ports = try LoopbackPort.free(2)
+                let ports = Array(free.prefix(2))
+                free = free.dropFirst(2)
                 var environment = shared
                 environment["INSTANCE_ID"] = name
                 environment["INTERNAL_PORT"] = String(ports[0])
@@ -297,9 +303,12 @@ final class UpCommand {
             supervisor.tick()
             let reasons = board.reasons.filter { $0.key != "up" }
             if reasons.isEmpty { return true }
-            if let (name, code) = supervisor.failures.first(where: { reasons[$0.key] != nil }) {
+            let failure = supervisor.failures.first { name, failure in
+                reasons[name] != nil && failure.count >= Self.startAttempts
+            }
+            if let (name, failure) = failure {
                 throw OperationError(
-                    "\(name) ended with code \(code): "
+                    "\(name) ended with code \(failure.code): "
                         + Self.lastLine(of: "\(folder.logs)/\(name).log")
                 )
             }

@@ -1,4 +1,5 @@
 internal import Database
+internal import Messages
 internal import ServiceKit
 internal import Telemetry
 internal import Transit
@@ -8,10 +9,6 @@ internal import Web
 struct RegisterRider: Sendable {
     /// Characters of `app_id` and `app_version`.
     static let textLimit = 100
-    /// What a phone is told about reporting (seed 4.3).
-    static let reportIntervalSeconds = 5
-    /// Points in one report.
-    static let maxBatchSize = 12
 
     let database: Database
     let signer: TokenSigner
@@ -59,8 +56,8 @@ struct RegisterRider: Sendable {
         json.beginObject()
         json.member("rider_id", rider.id.description)
         json.member("token", token)
-        json.member("report_interval_seconds", Self.reportIntervalSeconds)
-        json.member("max_batch_size", Self.maxBatchSize)
+        json.member("report_interval_seconds", RiderLimits.reportIntervalSeconds)
+        json.member("max_batch_size", RiderLimits.batchSize)
         json.endObject()
         return .json(bytes: json.bytes, status: rider.isNew ? 201 : 200)
     }

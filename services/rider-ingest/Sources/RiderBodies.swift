@@ -2,12 +2,8 @@ internal import Messages
 internal import Transit
 internal import Web
 
-/// The limits of the rider API (seed 4.4).
-enum RiderLimits {
-    /// Points in one report.
-    static let batchSize = 12
-    /// Seconds between the points that a phone should report.
-    static let reportIntervalSeconds = 5
+/// The limits of what a rider's body may hold (seed 4.4).
+extension RiderLimits {
     /// Characters of an identifier.
     static let identifierLength = 100
     /// Bytes of a body.

@@ -128,19 +128,6 @@ final class VerifierClient: Sendable {
         return .refused(.away)
     }
 
-    /// Asks any verifier; for what the database answers.
-    func askAny(_ body: RideRequest.Body, trace: TraceID) async -> RideReply.Body {
-        let bytes = RideRequest(requestID: .random(), trace: trace, body: body).encoded()
-        for instance in transport.living().shuffled() {
-            if let answer = try? await transport.ask(bytes, instance, .seconds(2), trace),
-                let reply = try? RideReply(decoding: answer)
-            {
-                return reply.body
-            }
-        }
-        return .refused(.away)
-    }
-
     /// Forgets an owner that is not there any more, so that its successor's table is waited for.
     private func forget(_ owner: String, _ slot: Slot) {
         let living = Set(transport.living())

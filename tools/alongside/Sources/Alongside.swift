@@ -25,7 +25,7 @@ public enum Alongside {
     /// - Returns: The exit code: 0, 1 for a failure, 2 for wrong usage.
     public static func run(arguments: [String], environment: [String: String]) -> Int32 {
         // Before any thread is made, so that all inherit the mask.
-        var signals = StopSignals()
+        var signals = SignalWait()
         do throws(OperationError) {
             switch (arguments.first, Array(arguments.dropFirst())) {
             case ("up", let rest) where rest.allSatisfy { ["--demo", "-demo"].contains($0) }:

@@ -138,7 +138,7 @@ final class Supervisor {
 }
 
 /// SIGINT and SIGTERM, taken by waiting and not by a handler.
-struct StopSignals {
+struct SignalWait {
     private var set = sigset_t()
 
     /// Blocks the signals for this thread and all that it makes later; call before anything else.

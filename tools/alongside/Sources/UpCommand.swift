@@ -46,7 +46,7 @@ final class UpCommand {
     ///
     /// - Parameter signals: Blocked before any thread was started.
     /// - Throws: ``OperationError`` saying what to do next; nothing is left running then.
-    func run(signals: inout StopSignals) throws(OperationError) {
+    func run(signals: inout SignalWait) throws(OperationError) {
         let installation = try Installation(environment: environment)
         let routes = try RouteTable(file: installation.routes)
         let port = settings[UpSettings.port]
@@ -295,7 +295,7 @@ final class UpCommand {
     /// - Throws: ``OperationError`` with the last line of a part that cannot start.
     private func waitUntilReady(
         _ folder: DataFolder,
-        _ signals: inout StopSignals
+        _ signals: inout SignalWait
     ) throws(OperationError) -> Bool {
         let deadline = Supervisor.monotonicSeconds() + Self.startLimitSeconds
         while true {

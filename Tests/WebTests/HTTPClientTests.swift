@@ -162,11 +162,11 @@ struct HTTPClientTests {
         }
     }
 
-    @Test func `says that nobody listens`() async throws {
-        let port = try await withServer([]) { port, _ in port }
+    @Test func `says that nobody listens`() async {
+        // Never handed out by the system, as a port that another test just gave back is.
         let client = HTTPClient()
         let error = await #expect(throws: HTTPClientError.self) {
-            try await client.get("http://127.0.0.1:\(port)/")
+            try await client.get("http://127.0.0.1:1/")
         }
         guard case .cannotConnect = error else {
             Issue.record("\(String(describing: error))")

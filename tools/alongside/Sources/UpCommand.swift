@@ -15,6 +15,7 @@ internal import Web
 final class UpCommand {
     /// How long the services may take to become ready.
     static let startLimitSeconds = 120.0
+    private static let gatewayName = "gateway"
     /// How often a part may end before it was ready: once can be a port that somebody took meanwhile.
     static let startAttempts = 3
     /// How long the main loop waits for a signal before it looks after its children again.
@@ -255,7 +256,7 @@ final class UpCommand {
         try DataFolder.write(gateway.caddyfile, to: file, mode: 0o644)
         try supervisor.add(
             ManagedProgram(
-                name: "gateway",
+                name: Self.gatewayName,
                 executable: caddy,
                 arguments: ["run", "--config", file, "--adapter", "caddyfile"],
                 environment: [
@@ -309,9 +310,13 @@ final class UpCommand {
             guard signals.wait(milliseconds: Self.tickMilliseconds) == nil else { return false }
             supervisor.tick()
             let reasons = board.reasons.filter { $0.key != "up" }
-            if reasons.isEmpty { return true }
+            let port = settings[UpSettings.port]
+            if reasons.isEmpty, LoopbackPort.isAnswering(port, on: settings[UpSettings.bind]) {
+                return true
+            }
             let failure = supervisor.failures.first { name, failure in
-                reasons[name] != nil && failure.count >= Self.startAttempts
+                (reasons[name] != nil || name == Self.gatewayName)
+                    && failure.count >= Self.startAttempts
             }
             if let (name, failure) = failure {
                 throw OperationError(

@@ -29,6 +29,7 @@ public enum Auth {
         migrations: [
             Migration(name: "0001-schema", bytes: PackageResources._001_schema_sql),
             Migration(name: "0002-revocations", bytes: PackageResources._002_revocations_sql),
+            Migration(name: "0004-erasures", bytes: PackageResources._004_erasures_sql),
         ]
     )
 

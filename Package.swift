@@ -223,7 +223,10 @@ let testTargets: [Target] = [
     tests("VerificationTests", dependencies: ["Verification", "Transit", "Schedule", "TestKit"]),
     tests(
         "AuthTests",
-        dependencies: ["AuthService", "ServiceKit", "Transit", "Web", "Database", "TestKit"]
+        dependencies: [
+            "AuthService", "Bus", "Messages", "ServiceKit", "Telemetry", "Transit", "Web",
+            "Database", "TestKit",
+        ]
     ),
     tests(
         "RiderIngestTests",

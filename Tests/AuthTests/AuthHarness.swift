@@ -1,3 +1,4 @@
+import Bus
 import Database
 import FoundationEssentials
 import ServiceKit
@@ -44,6 +45,8 @@ extension TestDatabase {
 struct AuthProcess: Sendable {
     let port: Int
     let client: HTTPClient
+    let trust: TrustParts
+    let view: RevocationView
 
     /// What `POST /api/v1/rider/register` answered.
     struct Registration: Decodable {
@@ -61,6 +64,18 @@ struct AuthProcess: Sendable {
 
     func get(_ path: String) async throws -> HTTPClientResponse {
         try await client.get("http://127.0.0.1:\(port)\(path)")
+    }
+
+    func send(
+        _ method: HTTPMethod,
+        _ path: String,
+        token: String
+    ) async throws -> HTTPClientResponse {
+        try await client.send(
+            method,
+            "http://127.0.0.1:\(port)\(path)",
+            headers: [("Authorization", "Bearer \(token)")]
+        )
     }
 
     func register(
@@ -85,6 +100,7 @@ func withAuth(
     clock: ManualClock = ManualClock(),
     database given: TestDatabase? = nil,
     trustsProxy: Bool = true,
+    verifiers: VerifierQuestions = .none,
     _ body: (AuthProcess) async throws -> Void
 ) async throws {
     let database: TestDatabase
@@ -94,24 +110,43 @@ func withAuth(
     environment["JWT_SECRET"] = TestTokens.secret.revealed()
     let settings = try Auth.definition.table.read(environment: environment)
     let pool = database.open(role: Auth.schema.role)
+    let view = RevocationView(database: pool, clock: clock.application)
+    await view.look()
+    let keys = KeyRing(secret: TestTokens.secret, families: Auth.definition.keyFamilies)
+    let trust = TrustParts(
+        database: pool,
+        clock: clock.application,
+        announcing: { await view.look() },
+        verifiers: verifiers,
+        owners: [.verifier(verifiers)]
+    )
     var configuration = HTTPServerConfiguration()
     configuration.trustsProxyHeaders = trustsProxy
     let server = try HTTPServer(
         endpoints: Auth.endpoints(
             settings,
+            trust: trust,
             database: pool,
-            keys: KeyRing(
-                secret: TestTokens.secret,
-                families: Auth.definition.keyFamilies
-            ),
+            keys: keys,
             clock: clock.application
         ),
-        configuration: configuration
+        configuration: configuration,
+        authorizer: TokenVerifier(
+            ring: keys,
+            clock: clock.application,
+            revocation: view.check
+        )
     )
     let client = HTTPClient()
     let outcome: Result<Void, any Error>
     do {
-        outcome = .success(try await body(AuthProcess(port: try server.start(), client: client)))
+        let process = AuthProcess(
+            port: try server.start(),
+            client: client,
+            trust: trust,
+            view: view
+        )
+        outcome = .success(try await body(process))
     } catch {
         outcome = .failure(error)
     }
@@ -119,6 +154,14 @@ func withAuth(
     await server.shutdown(within: .seconds(1))
     await pool.close()
     try outcome.get()
+}
+
+extension VerifierQuestions {
+    /// Nobody answers.
+    static let none = VerifierQuestions(
+        instances: { [] },
+        ask: { _, instance, _ throws(BusError) in throw .unreachable(instance) }
+    )
 }
 
 /// The body of a registration.

@@ -13,7 +13,7 @@ public enum Auth {
     private static let riderLifetime = Setting.duration(
         "RIDER_JWT_TTL",
         default: .seconds(8760 * 3600),
-        in: .seconds(60)...(.seconds(10 * 8760 * 3600)),
+        in: .seconds(60)...RegisterRider.longestLifetime,
         "How long a rider's token is valid."
     ).lenient
     private static let registrationLimit = Setting.integer(
@@ -50,20 +50,24 @@ public enum Auth {
     )
 
     private static func build(_ context: ServiceContext) -> ServiceParts {
-        ServiceParts(
+        let trust = TrustParts(context)
+        return ServiceParts(
             endpoints: endpoints(
                 context.settings,
+                trust: trust,
                 database: context.database,
                 keys: context.keys,
                 clock: context.clock,
                 logger: context.logger
-            )
+            ),
+            services: trust.services
         )
     }
 
     /// What auth offers over HTTP under these settings.
     static func endpoints(
         _ settings: Settings,
+        trust: TrustParts,
         database: Database,
         keys: KeyRing,
         clock: ApplicationClock,
@@ -73,12 +77,22 @@ public enum Auth {
         let register = RegisterRider(
             database: database,
             signer: TokenSigner(keys),
+            keys: keys,
+            revocations: trust.revocations,
             limiter: AttemptLimiter(kind: "register", limit: settings[registrationLimit]),
             lifetime: settings[riderLifetime],
             now: clock.now,
             logger: logger
         )
-        return [health, capabilities(rider: true), register.endpoint]
+        let riders = RiderSelf(
+            database: database,
+            verifiers: trust.verifiers,
+            erasures: trust.erasures,
+            keys: keys,
+            now: clock.now,
+            logger: logger
+        )
+        return [health, capabilities(rider: true), register.endpoint] + riders.endpoints
     }
 
     private static let health = Endpoint(

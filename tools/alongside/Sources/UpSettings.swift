@@ -27,6 +27,12 @@ enum UpSettings {
         minimumBytes: KeyRing.secretBytes,
         "The fleet's signing secret; made and kept in the data folder when absent."
     )
+    static let jwtGeneration = Setting.integer(
+        "JWT_KEY_GENERATION",
+        default: 1,
+        in: 1...KeyID.generationLimit,
+        "The key generation that tokens are signed with; see the guide before raising it."
+    )
     static let schedule = Setting.optionalText(
         "GTFS_STATIC_URL",
         "The schedule, a path or a URL; `--demo` brings one."
@@ -46,7 +52,7 @@ enum UpSettings {
 
     static let table = SettingsTable([
         port.declaration, bind.declaration, data.declaration, databaseURL.declaration,
-        jwtSecret.declaration, schedule.declaration, busPrefix.declaration,
+        jwtSecret.declaration, jwtGeneration.declaration, schedule.declaration, busPrefix.declaration,
         busPublicKey.declaration, verifiers.declaration, ingests.declaration, feeds.declaration,
         relays.declaration,
     ])

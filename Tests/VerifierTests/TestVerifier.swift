@@ -54,6 +54,12 @@ final class TestVerifier: Sendable {
         )
     }
 
+    /// Ends its connections.
+    func close() async {
+        await node.close()
+        await pool.close()
+    }
+
     // MARK: - What riders ask
 
     func ask(
@@ -132,6 +138,12 @@ final class TestVerifier: Sendable {
         published.all.withLock { $0 }
             .filter { $0.topic == BusTopics.estimates && $0.key == String(slot.rawValue) }
             .compactMap { try? Estimates(decoding: $0.body) }
+    }
+
+    /// Lets another verifier hear what this one owns.
+    func tell(_ other: TestVerifier) {
+        let tables = published.all.withLock { $0 }.filter { $0.topic == BusTopics.slots }
+        if let table = tables.last { other.node.heard(table.body) }
     }
 
     /// The latest table of what it owns, by slot.

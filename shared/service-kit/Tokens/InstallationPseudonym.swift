@@ -11,12 +11,11 @@ extension KeyRing {
     public func pseudonym(ofInstallation installation: UniqueID) -> UniqueID? {
         guard let key = installationKey else { return nil }
         let code = Sodium.authenticationCode(of: Array(installation.description.utf8), key: key)
-        func word(_ bytes: ArraySlice<UInt8>) -> UInt64 {
-            bytes.reduce(0) { $0 << 8 | UInt64($1) }
+        return UniqueID(bytes: code.prefix(16)).map { hash in
+            UniqueID(
+                high: hash.high & ~0xF000 | 0x8000,
+                low: hash.low & ~(0b11 << 62) | 0b10 << 62
+            )
         }
-        return UniqueID(
-            high: word(code[0..<8]) & ~0xF000 | 0x8000,
-            low: word(code[8..<16]) & ~(0b11 << 62) | 0b10 << 62
-        )
     }
 }

@@ -220,7 +220,9 @@ let testTargets: [Target] = [
     tests("VerificationTests", dependencies: ["Verification", "Transit", "Schedule", "TestKit"]),
     tests(
         "AuthTests",
-        dependencies: ["AuthService", "ServiceKit", "Transit", "Web", "Database", "TestKit"]
+        dependencies: [
+            "AuthService", "ServiceKit", "Telemetry", "Transit", "Web", "Database", "TestKit",
+        ]
     ),
     tests(
         "RiderIngestTests",

@@ -1,6 +1,7 @@
 import Database
 import FoundationEssentials
 import ServiceKit
+import Telemetry
 import TestKit
 import Testing
 import Transit
@@ -44,6 +45,9 @@ extension TestDatabase {
 struct AuthProcess: Sendable {
     let port: Int
     let client: HTTPClient
+    let metrics: Metrics
+    /// Looks at the revocations, as the process does each second.
+    let look: @Sendable () async -> Void
 
     /// What `POST /api/v1/rider/register` answered.
     struct Registration: Decodable {
@@ -92,26 +96,52 @@ func withAuth(
     var environment = environment
     environment["DATABASE_URL"] = database.url
     environment["JWT_SECRET"] = TestTokens.secret.revealed()
+    let costs = Argon2Costs.test
+    for (key, value) in [
+        ("PASSWORD_HASH_PASSES", costs.passes), ("PASSWORD_HASH_MEMORY_KIB", costs.memoryKiB),
+    ] where environment[key] == nil {
+        environment[key] = String(value)
+    }
     let settings = try Auth.definition.table.read(environment: environment)
     let pool = database.open(role: Auth.schema.role)
     var configuration = HTTPServerConfiguration()
     configuration.trustsProxyHeaders = trustsProxy
+    let keys = KeyRing(secret: TestTokens.secret, families: Auth.definition.keyFamilies)
+    let metrics = Metrics()
+    let revocations = RevocationRows(pool)
+    let accounts = Auth.accounts(
+        settings,
+        database: pool,
+        keys: keys,
+        clock: clock.application,
+        metrics: metrics
+    )
+    try await accounts.prepare()
     let server = try HTTPServer(
         endpoints: Auth.endpoints(
             settings,
+            accounts: accounts,
             database: pool,
-            keys: KeyRing(
-                secret: TestTokens.secret,
-                families: Auth.definition.keyFamilies
-            ),
+            keys: keys,
             clock: clock.application
         ),
-        configuration: configuration
+        configuration: configuration,
+        authorizer: TokenVerifier(
+            ring: keys,
+            clock: clock.application,
+            revocation: revocations.check
+        )
     )
     let client = HTTPClient()
     let outcome: Result<Void, any Error>
     do {
-        outcome = .success(try await body(AuthProcess(port: try server.start(), client: client)))
+        let process = AuthProcess(
+            port: try server.start(),
+            client: client,
+            metrics: metrics,
+            look: { await revocations.look() }
+        )
+        outcome = .success(try await body(process))
     } catch {
         outcome = .failure(error)
     }

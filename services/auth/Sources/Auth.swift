@@ -29,6 +29,7 @@ public enum Auth {
         migrations: [
             Migration(name: "0001-schema", bytes: PackageResources._001_schema_sql),
             Migration(name: "0002-revocations", bytes: PackageResources._002_revocations_sql),
+            Migration(name: "0003-accounts", bytes: PackageResources._003_accounts_sql),
             Migration(name: "0004-erasures", bytes: PackageResources._004_erasures_sql),
         ]
     )
@@ -36,7 +37,7 @@ public enum Auth {
     /// The service as the executable runs it.
     public static let definition = ServiceDefinition(
         name: "auth",
-        summary: "Registers riders' apps and signs tokens; knows no positions.",
+        summary: "Knows accounts and riders' apps, signs and revokes tokens; knows no positions.",
         publicPort: 8101,
         internalPort: 9101,
         keyFamilies: [.rider, .member, .staff],
@@ -45,14 +46,25 @@ public enum Auth {
         usesBus: true,
         settings: [
             riderMode.declaration, riderLifetime.declaration, registrationLimit.declaration,
-        ],
-        build: { context in build(context) }
+        ] + AccountParts.declarations,
+        rules: AccountParts.rules,
+        build: { context in try await build(context) }
     )
 
-    private static func build(_ context: ServiceContext) -> ServiceParts {
-        ServiceParts(
+    private static func build(_ context: ServiceContext) async throws -> ServiceParts {
+        let accounts = accounts(
+            context.settings,
+            database: context.database,
+            keys: context.keys,
+            clock: context.clock,
+            logger: context.logger,
+            metrics: context.metrics
+        )
+        try await accounts.prepare()
+        return ServiceParts(
             endpoints: endpoints(
                 context.settings,
+                accounts: accounts,
                 database: context.database,
                 keys: context.keys,
                 clock: context.clock,
@@ -61,15 +73,52 @@ public enum Auth {
         )
     }
 
+    /// Accounts under these settings, and the erasure of them.
+    static func accounts(
+        _ settings: Settings,
+        database: Database,
+        keys: KeyRing,
+        clock: ApplicationClock,
+        logger: Logger = .silent,
+        metrics: Metrics = Metrics()
+    ) -> AccountParts {
+        let revocations = Revocations()
+        return AccountParts(
+            settings,
+            database: database,
+            keys: keys,
+            clock: clock,
+            revocations: revocations,
+            erasures: Erasures(
+                database: database,
+                revocations: revocations,
+                owners: [],
+                deletions: [
+                    .account: { id, connection throws(DatabaseError) in
+                        try AccountRows.delete(id, on: connection)
+                    }
+                ],
+                logger: logger
+            ),
+            logger: logger,
+            metrics: metrics
+        )
+    }
+
     /// What auth offers over HTTP under these settings.
     static func endpoints(
         _ settings: Settings,
+        accounts: AccountParts,
         database: Database,
         keys: KeyRing,
         clock: ApplicationClock,
         logger: Logger = .silent
     ) -> [Endpoint] {
-        guard settings[riderMode] else { return [health, capabilities(rider: false)] }
+        let hasRiders = settings[riderMode]
+        let always =
+            [health, capabilities(rider: hasRiders, signUp: accounts.isSignUpEnabled)]
+            + accounts.endpoints
+        guard hasRiders else { return always }
         let register = RegisterRider(
             database: database,
             signer: TokenSigner(keys),
@@ -78,7 +127,7 @@ public enum Auth {
             now: clock.now,
             logger: logger
         )
-        return [health, capabilities(rider: true), register.endpoint]
+        return always + [register.endpoint]
     }
 
     private static let health = Endpoint(
@@ -96,13 +145,13 @@ public enum Auth {
     )
 
     /// What this deployment offers; false is what is not built or switched off.
-    private static func capabilities(rider: Bool) -> Endpoint {
+    private static func capabilities(rider: Bool, signUp: Bool) -> Endpoint {
         Endpoint(.get, "/api/capabilities", access: .anyone, logLevel: .debug) { _ in
             var json = JSONWriter()
             json.beginObject()
             json.member("rider", rider)
             json.member("social", false)
-            json.member("signup", false)
+            json.member("signup", signUp)
             json.member("version", ProductVersion.current)
             json.endObject()
             return .json(bytes: json.bytes)

@@ -2,6 +2,7 @@ import Bus
 import Database
 import FoundationEssentials
 import ServiceKit
+import Telemetry
 import TestKit
 import Testing
 import Transit
@@ -47,6 +48,9 @@ struct AuthProcess: Sendable {
     let client: HTTPClient
     let trust: TrustParts
     let view: RevocationView
+    let metrics: Metrics
+    /// Looks at the revocations, as the process does each second.
+    let look: @Sendable () async -> Void
 
     /// What `POST /api/v1/rider/register` answered.
     struct Registration: Decodable {
@@ -108,6 +112,12 @@ func withAuth(
     var environment = environment
     environment["DATABASE_URL"] = database.url
     environment["JWT_SECRET"] = TestTokens.secret.revealed()
+    let costs = Argon2Costs.test
+    for (key, value) in [
+        ("PASSWORD_HASH_PASSES", costs.passes), ("PASSWORD_HASH_MEMORY_KIB", costs.memoryKiB),
+    ] where environment[key] == nil {
+        environment[key] = String(value)
+    }
     let settings = try Auth.definition.table.read(environment: environment)
     let pool = database.open(role: Auth.schema.role)
     let view = RevocationView(database: pool, clock: clock.application)
@@ -122,10 +132,21 @@ func withAuth(
     )
     var configuration = HTTPServerConfiguration()
     configuration.trustsProxyHeaders = trustsProxy
+    let metrics = Metrics()
+    let accounts = Auth.accounts(
+        settings,
+        trust: trust,
+        database: pool,
+        keys: keys,
+        clock: clock.application,
+        metrics: metrics
+    )
+    try await accounts.prepare()
     let server = try HTTPServer(
         endpoints: Auth.endpoints(
             settings,
             trust: trust,
+            accounts: accounts,
             database: pool,
             keys: keys,
             clock: clock.application
@@ -144,7 +165,9 @@ func withAuth(
             port: try server.start(),
             client: client,
             trust: trust,
-            view: view
+            view: view,
+            metrics: metrics,
+            look: { await view.look() }
         )
         outcome = .success(try await body(process))
     } catch {

@@ -64,22 +64,6 @@ private final class FakeVerifier: Sendable {
         }
     }
 
-    /// Everything in the schema as text.
-    private func dump(_ database: TestDatabase) async throws -> String {
-        try await database.query { connection throws(DatabaseError) in
-            var text = ""
-            let tables = try connection.query(
-                "SELECT tablename FROM pg_tables WHERE schemaname = 'auth'"
-            )
-            for table in tables {
-                for row in try connection.query("SELECT t::text FROM auth.\(table.text(0)) t") {
-                    text += try row.text(0) + "\n"
-                }
-            }
-            return text
-        }
-    }
-
     @Test func `is confirmed when everything is gone, and the token with it`() async throws {
         let database = try await authDatabase()
         let verifier = FakeVerifier()
@@ -100,7 +84,7 @@ private final class FakeVerifier: Sendable {
             #expect(request.riderID == id)
             #expect(request.forgottenUntil == clock.now + 8760 * 3600)
             #expect(verifier.asked.count == 1)
-            let rest = try await dump(database)
+            let rest = try await AuthDump(database).text
             #expect(!rest.contains(rider.riderId))
             #expect(!rest.contains(installation.description))
             for table in ["riders", "erasures", "blocked_installations"] {
@@ -184,7 +168,7 @@ private final class FakeVerifier: Sendable {
                 return
             }
             let successor = try #require(request.successorID)
-            let rest = try await dump(database)
+            let rest = try await AuthDump(database).text
             #expect(rest.contains(successor.description))
             #expect(!rest.contains(rider.riderId))
             #expect(!rest.contains(installation.description))

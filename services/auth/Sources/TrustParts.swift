@@ -26,7 +26,6 @@ struct TrustParts: Sendable {
     ///   - announce: Reads new revocations at once and publishes them.
     ///   - verifiers: Asked to forget riders and what they know of them.
     ///   - owners: Everybody who stores something about subjects.
-    ///   - deletions: What auth itself deletes at the end of an erasure; riders are added here.
     ///   - logger: Hears of erasures by their own ids.
     init(
         database: Database,
@@ -34,18 +33,20 @@ struct TrustParts: Sendable {
         announcing announce: @escaping @Sendable () async -> Void = {},
         verifiers: VerifierQuestions,
         owners: [ErasureOwner],
-        deletions: [Erasure.Kind: Erasures.Deletion] = [:],
         logger: Logger = .silent
     ) {
         let riders: Erasures.Deletion = { id, connection throws(DatabaseError) in
             try RiderRows.delete(id, on: connection)
+        }
+        let accounts: Erasures.Deletion = { id, connection throws(DatabaseError) in
+            try AccountRows.delete(id, on: connection)
         }
         revocations = Revocations(announcing: announce)
         erasures = Erasures(
             database: database,
             revocations: revocations,
             owners: owners,
-            deletions: deletions.merging([.rider: riders]) { $1 },
+            deletions: [.rider: riders, .account: accounts],
             logger: logger
         )
         self.verifiers = verifiers
@@ -55,7 +56,7 @@ struct TrustParts: Sendable {
     }
 
     /// Makes the parts of a process, over its bus and its view of the revocations.
-    init(_ context: ServiceContext, deletions: [Erasure.Kind: Erasures.Deletion] = [:]) {
+    init(_ context: ServiceContext) {
         let (bus, view) = (context.bus, context.revocations)
         RevocationTopic.publish(view, on: bus)
         let verifiers = VerifierQuestions(bus)
@@ -65,7 +66,6 @@ struct TrustParts: Sendable {
             announcing: { await view.look() },
             verifiers: verifiers,
             owners: ErasureOwners.all(bus, verifiers),
-            deletions: deletions,
             logger: context.logger
         )
     }

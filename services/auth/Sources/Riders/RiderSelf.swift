@@ -13,12 +13,11 @@ struct RiderSelf: Sendable {
     /// How long an export may take: a page is read in some 50 ms.
     static let exportDeadline = Duration.seconds(14)
 
-    let database: Database
+    let database: RequestDatabase
     let verifiers: VerifierQuestions
     let erasures: Erasures
     let keys: KeyRing
     let now: @Sendable () -> UnixSeconds
-    let logger: Logger
 
     var endpoints: [Endpoint] {
         [
@@ -46,7 +45,7 @@ struct RiderSelf: Sendable {
         let id = try riderID(request)
         let now = now()
         let (keys, erasures) = (keys, erasures)
-        let erasure = try await stored(request) { connection throws(DatabaseError) in
+        let erasure = try await database.transaction(request) { connection throws(DatabaseError) in
             let rider = try RiderRows.rider(id, on: connection)
             return try erasures.begin(
                 .rider,
@@ -75,7 +74,7 @@ struct RiderSelf: Sendable {
         let limiter = AttemptLimiter(kind: "rider_export", limit: Self.exportLimit)
         // The table of attempts must not hold the id of who may be forgotten.
         let caller = SubjectDigest.text(of: id.description)
-        let (answer, rider) = try await stored(request) { connection throws(DatabaseError) in
+        let (answer, rider) = try await database.transaction(request) { connection throws(DatabaseError) in
             let answer = try limiter.attempt(by: caller, at: now, on: connection)
             return (answer, try RiderRows.rider(id, on: connection))
         }
@@ -132,27 +131,6 @@ struct RiderSelf: Sendable {
             throw HTTPError.unauthorized
         }
         return id
-    }
-
-    private func stored<Value: Sendable>(
-        _ request: HTTPRequest,
-        _ body: @escaping @Sendable (Connection) throws(DatabaseError) -> Value
-    ) async throws -> Value {
-        do throws(DatabaseError) {
-            return try await database.transaction(body)
-        } catch {
-            logger.error(
-                "a rider's call failed in the database",
-                ["error": .text(error.description), "trace.id": .text("\(request.trace)")]
-            )
-            guard error.kind != .statement || error.isRetryable else { throw HTTPError.failure }
-            throw HTTPError(
-                status: 503,
-                code: "database.unavailable",
-                message: "temporarily unavailable, try again",
-                retryAfter: 2
-            )
-        }
     }
 }
 

@@ -87,7 +87,11 @@ import Web
         (#"{"password":7}"#, 400, #"field "password" has invalid type"#),
         (#"{"password":"x","sure":true}"#, 400, #"invalid JSON: unknown field "sure""#),
     ])
-    func `without the password nothing is deleted`(body: String, status: Int, error: String)
+    func `without the password nothing is deleted`(
+        body: String,
+        status: Int,
+        error: String
+    )
         async throws
     {
         try await withAuth(clock: clock) { auth async throws in

@@ -92,13 +92,31 @@ import Web
 
     @Test(arguments: [
         (#"{"email":"d@e","password":"12345678","role":"driver"}"#, "name is required"),
-        (#"{"name":"","email":"d@e","password":"12345678","role":"driver"}"#, "name is required"),
-        (#"{"name":" \t","email":"d@e","password":"12345678","role":"driver"}"#, "name is required"),
+        (
+            #"{"name":"","email":"d@e","password":"12345678","role":"driver"}"#,
+            "name is required"
+        ),
+        (
+            #"{"name":" \t","email":"d@e","password":"12345678","role":"driver"}"#,
+            "name is required"
+        ),
         (#"{"name":"D","password":"12345678","role":"driver"}"#, "email is required"),
-        (#"{"name":"D","email":" ","password":"12345678","role":"driver"}"#, "email is required"),
-        (#"{"name":"D","email":"d","password":"12345678","role":"driver"}"#, "email is not valid"),
-        (#"{"name":"D","email":"d@e@f","password":"12345678","role":"admin"}"#, "email is not valid"),
-        (#"{"name":"D","email":"d @e","password":"12345678","role":"admin"}"#, "email is not valid"),
+        (
+            #"{"name":"D","email":" ","password":"12345678","role":"driver"}"#,
+            "email is required"
+        ),
+        (
+            #"{"name":"D","email":"d","password":"12345678","role":"driver"}"#,
+            "email is not valid"
+        ),
+        (
+            #"{"name":"D","email":"d@e@f","password":"12345678","role":"admin"}"#,
+            "email is not valid"
+        ),
+        (
+            #"{"name":"D","email":"d @e","password":"12345678","role":"admin"}"#,
+            "email is not valid"
+        ),
         (#"{"name":"D","email":"d@e","role":"driver"}"#, "password is required"),
         (
             #"{"name":"D","email":"d@e","password":"1234567","role":"driver"}"#,

@@ -25,7 +25,10 @@ import Transit
     }
 
     /// Runs the command on a thread of its own, as it blocks.
-    private func run(_ arguments: [String], _ environment: [String: String]) async throws
+    private func run(
+        _ arguments: [String],
+        _ environment: [String: String]
+    ) async throws
         -> [String]
     {
         let lines = Mutex<[String]>([])
@@ -45,7 +48,10 @@ import Transit
     }
 
     @Test(arguments: [("admin", "Root"), ("driver", nil)])
-    func `makes staff with a password that is shown once`(role: String, name: String?)
+    func `makes staff with a password that is shown once`(
+        role: String,
+        name: String?
+    )
         async throws
     {
         let database = try await database()

@@ -6,7 +6,8 @@ internal import Transit
 
 /// `alongside user add`: an account of staff, made beside the running services.
 struct UserCommand {
-    static let usage = "user add takes --role admin|driver --email ADDRESS [--name NAME] [--generate]"
+    static let usage =
+        "user add takes --role admin|driver --email ADDRESS [--name NAME] [--generate]"
 
     let role: StaffAccounts.StaffRole
     let email: String

@@ -130,7 +130,8 @@ let shared: [Target] = [
         "ServiceKit",
         path: "shared/service-kit",
         dependencies: [
-            "Transit", "Schedule", "Telemetry", "Database", "Bus", "Web", "CSodium", "CLinux",
+            "Transit", "Schedule", "Telemetry", "Database", "Bus", "Messages", "Web", "CSodium",
+            "CLinux",
         ]
     ),
     library(
@@ -215,13 +216,16 @@ let testTargets: [Target] = [
     tests("WebTests", dependencies: ["Web", "Telemetry", "TestKit", "CMicrohttpd"]),
     tests(
         "ServiceKitTests",
-        dependencies: ["ServiceKit", "Telemetry", "Transit", "Web", "Database", "TestKit"]
+        dependencies: [
+            "ServiceKit", "Messages", "Telemetry", "Transit", "Web", "Database", "TestKit",
+        ]
     ),
     tests("VerificationTests", dependencies: ["Verification", "Transit", "Schedule", "TestKit"]),
     tests(
         "AuthTests",
         dependencies: [
-            "AuthService", "ServiceKit", "Telemetry", "Transit", "Web", "Database", "TestKit",
+            "AuthService", "Bus", "Messages", "ServiceKit", "Telemetry", "Transit", "Web",
+            "Database", "TestKit",
         ]
     ),
     tests(

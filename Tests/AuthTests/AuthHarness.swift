@@ -1,3 +1,4 @@
+import Bus
 import Database
 import FoundationEssentials
 import ServiceKit
@@ -45,6 +46,8 @@ extension TestDatabase {
 struct AuthProcess: Sendable {
     let port: Int
     let client: HTTPClient
+    let trust: TrustParts
+    let view: RevocationView
     let metrics: Metrics
     /// Looks at the revocations, as the process does each second.
     let look: @Sendable () async -> Void
@@ -65,6 +68,18 @@ struct AuthProcess: Sendable {
 
     func get(_ path: String) async throws -> HTTPClientResponse {
         try await client.get("http://127.0.0.1:\(port)\(path)")
+    }
+
+    func send(
+        _ method: HTTPMethod,
+        _ path: String,
+        token: String
+    ) async throws -> HTTPClientResponse {
+        try await client.send(
+            method,
+            "http://127.0.0.1:\(port)\(path)",
+            headers: [("Authorization", "Bearer \(token)")]
+        )
     }
 
     func register(
@@ -89,6 +104,7 @@ func withAuth(
     clock: ManualClock = ManualClock(),
     database given: TestDatabase? = nil,
     trustsProxy: Bool = true,
+    verifiers: VerifierQuestions = .none,
     _ body: (AuthProcess) async throws -> Void
 ) async throws {
     let database: TestDatabase
@@ -104,13 +120,22 @@ func withAuth(
     }
     let settings = try Auth.definition.table.read(environment: environment)
     let pool = database.open(role: Auth.schema.role)
+    let view = RevocationView(database: pool, clock: clock.application)
+    await view.look()
+    let keys = KeyRing(secret: TestTokens.secret, families: Auth.definition.keyFamilies)
+    let trust = TrustParts(
+        database: pool,
+        clock: clock.application,
+        announcing: { await view.look() },
+        verifiers: verifiers,
+        owners: [.verifier(verifiers)]
+    )
     var configuration = HTTPServerConfiguration()
     configuration.trustsProxyHeaders = trustsProxy
-    let keys = KeyRing(secret: TestTokens.secret, families: Auth.definition.keyFamilies)
     let metrics = Metrics()
-    let revocations = RevocationRows(pool)
     let accounts = Auth.accounts(
         settings,
+        trust: trust,
         database: pool,
         keys: keys,
         clock: clock.application,
@@ -120,6 +145,7 @@ func withAuth(
     let server = try HTTPServer(
         endpoints: Auth.endpoints(
             settings,
+            trust: trust,
             accounts: accounts,
             database: pool,
             keys: keys,
@@ -129,7 +155,7 @@ func withAuth(
         authorizer: TokenVerifier(
             ring: keys,
             clock: clock.application,
-            revocation: revocations.check
+            revocation: view.check
         )
     )
     let client = HTTPClient()
@@ -138,8 +164,10 @@ func withAuth(
         let process = AuthProcess(
             port: try server.start(),
             client: client,
+            trust: trust,
+            view: view,
             metrics: metrics,
-            look: { await revocations.look() }
+            look: { await view.look() }
         )
         outcome = .success(try await body(process))
     } catch {
@@ -149,6 +177,14 @@ func withAuth(
     await server.shutdown(within: .seconds(1))
     await pool.close()
     try outcome.get()
+}
+
+extension VerifierQuestions {
+    /// Nobody answers.
+    static let none = VerifierQuestions(
+        instances: { [] },
+        ask: { _, instance, _ throws(BusError) in throw .unreachable(instance) }
+    )
 }
 
 /// The body of a registration.

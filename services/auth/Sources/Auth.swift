@@ -1,3 +1,4 @@
+internal import Bus
 internal import Database
 public import ServiceKit
 internal import Telemetry
@@ -13,7 +14,7 @@ public enum Auth {
     private static let riderLifetime = Setting.duration(
         "RIDER_JWT_TTL",
         default: .seconds(8760 * 3600),
-        in: .seconds(60)...(.seconds(10 * 8760 * 3600)),
+        in: .seconds(60)...RegisterRider.longestLifetime,
         "How long a rider's token is valid."
     ).lenient
     private static let registrationLimit = Setting.integer(
@@ -52,8 +53,10 @@ public enum Auth {
     )
 
     private static func build(_ context: ServiceContext) async throws -> ServiceParts {
+        let trust = TrustParts(context)
         let accounts = accounts(
             context.settings,
+            trust: trust,
             database: context.database,
             keys: context.keys,
             clock: context.clock,
@@ -61,45 +64,39 @@ public enum Auth {
             metrics: context.metrics
         )
         try await accounts.prepare()
+        let lookup = AccountLookup(database: context.database, logger: context.logger)
+        context.bus.serve { request in await lookup.answer(request) }
         return ServiceParts(
             endpoints: endpoints(
                 context.settings,
+                trust: trust,
                 accounts: accounts,
                 database: context.database,
                 keys: context.keys,
                 clock: context.clock,
                 logger: context.logger
-            )
+            ),
+            services: trust.services
         )
     }
 
-    /// Accounts under these settings, and the erasure of them.
+    /// Accounts under these settings.
     static func accounts(
         _ settings: Settings,
+        trust: TrustParts,
         database: Database,
         keys: KeyRing,
         clock: ApplicationClock,
         logger: Logger = .silent,
         metrics: Metrics = Metrics()
     ) -> AccountParts {
-        let revocations = Revocations()
-        return AccountParts(
+        AccountParts(
             settings,
             database: database,
             keys: keys,
             clock: clock,
-            revocations: revocations,
-            erasures: Erasures(
-                database: database,
-                revocations: revocations,
-                owners: [],
-                deletions: [
-                    .account: { id, connection throws(DatabaseError) in
-                        try AccountRows.delete(id, on: connection)
-                    }
-                ],
-                logger: logger
-            ),
+            revocations: trust.revocations,
+            erasures: trust.erasures,
             logger: logger,
             metrics: metrics
         )
@@ -108,6 +105,7 @@ public enum Auth {
     /// What auth offers over HTTP under these settings.
     static func endpoints(
         _ settings: Settings,
+        trust: TrustParts,
         accounts: AccountParts,
         database: Database,
         keys: KeyRing,
@@ -122,12 +120,21 @@ public enum Auth {
         let register = RegisterRider(
             database: database,
             signer: TokenSigner(keys),
+            keys: keys,
+            revocations: trust.revocations,
             limiter: AttemptLimiter(kind: "register", limit: settings[registrationLimit]),
             lifetime: settings[riderLifetime],
             now: clock.now,
             logger: logger
         )
-        return always + [register.endpoint]
+        let riders = RiderSelf(
+            database: RequestDatabase(database: database, logger: logger),
+            verifiers: trust.verifiers,
+            erasures: trust.erasures,
+            keys: keys,
+            now: clock.now
+        )
+        return always + [register.endpoint] + riders.endpoints
     }
 
     private static let health = Endpoint(

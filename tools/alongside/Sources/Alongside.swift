@@ -16,7 +16,8 @@ public enum Alongside {
           user add --role admin|driver --email ADDRESS [--name NAME] [--generate]
                                              an account of staff; the password comes from
                                              standard input, or is made and shown once
-          keys derive                        the verification keys of each family of tokens
+          keys derive                        each service's verification keys, from JWT_SECRET
+          revoke token|rider|installation ID make a token, or all of a rider, void
           help                               this text, and the settings of up
         """
 
@@ -50,7 +51,9 @@ public enum Alongside {
                 try UserCommand(arguments: Array(rest.dropFirst()))
                     .run(environment: environment, say: say)
             case ("keys", ["derive"]):
-                try deriveKeys(environment)
+                say(try KeysCommand.derive(try settings(environment)))
+            case ("revoke", let rest) where rest.count == 2:
+                say(try RevokeCommand.run(rest[0], rest[1], environment))
             case ("help", _), ("--help", _), ("-help", _), ("-h", _):
                 say(usage)
                 say("\n" + UpSettings.table.help(program: "up", summary: "Settings of up."))
@@ -116,18 +119,6 @@ public enum Alongside {
             (0...23).contains(hour), (0...59).contains(minute)
         else { return nil }
         return hour * 3600 + minute * 60
-    }
-
-    private static func deriveKeys(_ environment: [String: String]) throws(OperationError) {
-        let settings = try settings(environment)
-        guard let secret = settings[UpSettings.jwtSecret] else {
-            throw OperationError("JWT_SECRET is missing: set it, or JWT_SECRET_FILE")
-        }
-        let generation = Int(environment["JWT_KEY_GENERATION"] ?? "1") ?? 1
-        for family in KeyFamily.allCases {
-            let text = KeyRing.settingText(of: family, secret: secret, generation: generation)
-            say("JWT_KEY_\(family.rawValue.uppercased())=\(text)")
-        }
     }
 
     private static func say(_ text: String) { write(text + "\n", to: 1) }

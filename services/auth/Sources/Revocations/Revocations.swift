@@ -34,6 +34,9 @@ struct Revocations: Sendable {
 
     /// Revokes every token of a subject that was signed up to now.
     ///
+    /// After an earlier revocation the instant moves by a second at least, so that tokens that were
+    /// dated just after it (``signingTime(for:at:on:)``) are among them.
+    ///
     /// Whoever signs for the subject afterwards dates the token with
     /// ``signingTime(for:at:on:)``, so that it is not taken for one of before.
     ///
@@ -95,7 +98,7 @@ struct Revocations: Sendable {
             INSERT INTO auth.revocations AS r (kind, value, revoked_at, until)
             VALUES ($1, $2, $3, $4)
             ON CONFLICT (kind, value) DO UPDATE SET
-                revoked_at = GREATEST(r.revoked_at, excluded.revoked_at),
+                revoked_at = GREATEST(r.revoked_at + interval '1 second', excluded.revoked_at),
                 until = GREATEST(r.until, excluded.until),
                 transaction = pg_current_xact_id()
             """,

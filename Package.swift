@@ -257,7 +257,13 @@ let testTargets: [Target] = [
         ]
     ),
     tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit"]),
-    tests("ToolsTests", dependencies: ["RiderSimulation", "Operations", "TestKit"]),
+    tests(
+        "ToolsTests",
+        dependencies: [
+            "RiderSimulation", "Operations", "AuthService", "ServiceKit", "Database", "Transit",
+            "TestKit",
+        ]
+    ),
     tests(
         "EndToEnd",
         dependencies: [

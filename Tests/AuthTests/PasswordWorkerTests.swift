@@ -10,7 +10,9 @@ import Web
     private let metrics = Metrics()
     private var deadline: ContinuousClock.Instant { .now + .seconds(60) }
 
-    private func worker(_ costs: Argon2Costs = Argon2Costs(passes: 1, memoryKiB: 8))
+    private func worker(
+        _ costs: Argon2Costs = Argon2Costs(passes: 1, memoryKiB: 8)
+    )
         -> PasswordWorker
     {
         PasswordWorker(costs: costs, threads: 1, metrics: metrics)

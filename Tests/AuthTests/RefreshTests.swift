@@ -93,9 +93,13 @@ import Web
         }
     }
 
-    /// A thief copies a refresh token. Whoever comes second with it, thief or owner, ends both.
+    /// A thief copies a refresh token.
+    ///
+    /// Whoever comes second with it, thief or owner, ends both.
     @Test(arguments: [true, false])
-    func `a stolen refresh token ends every session of the account`(thiefIsFirst: Bool)
+    func `a stolen refresh token ends every session of the account`(
+        thiefIsFirst: Bool
+    )
         async throws
     {
         let database = try await authDatabase()

@@ -72,7 +72,8 @@ import Web
             Case("the handle \(text.debugDescription)", ["handle": text], handle)
         }
 
-        private static func password(_ description: String, _ text: String, _ error: String) -> Case {
+        private static func password(_ description: String, _ text: String, _ error: String) -> Case
+        {
             Case(description, ["handle": "ada", "password": text], error)
         }
 

@@ -11,19 +11,19 @@ struct RequestDatabase: Sendable {
     ///
     /// - Parameters:
     ///   - request: For its trace in the log.
-    ///   - refusal: The answer for an error that is the caller's doing, such as a taken name.
+    ///   - conflicts: Whether a taken handle or address is the caller's doing, answered 409.
     ///   - body: The work.
     /// - Returns: What `body` returns, after the commit.
-    /// - Throws: 503 when the database is away, so that the caller tries again; 500 for the rest.
+    /// - Throws: 409 for a conflict; 503 when the database is away, so that the caller tries again; 500 for the rest.
     func transaction<Value: Sendable>(
         _ request: HTTPRequest,
-        refusal: @Sendable (DatabaseError) -> HTTPError? = { _ in nil },
+        conflicts: Bool = false,
         _ body: @escaping @Sendable (Connection) throws(DatabaseError) -> Value
     ) async throws(HTTPError) -> Value {
         do throws(DatabaseError) {
             return try await database.transaction(body)
         } catch {
-            if let refusal = refusal(error) { throw refusal }
+            if conflicts, let conflict = AccountConflict(error) { throw conflict.refusal }
             logger.error(
                 "a call failed in the database",
                 ["error": .text(error.description), "trace.id": .text("\(request.trace)")]

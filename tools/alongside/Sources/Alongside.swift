@@ -13,6 +13,9 @@ public enum Alongside {
           schedule check FILE|URL            load a schedule and say what is in it
           schedule rebase IN OUT --today [--time HH:MM]
                                              a copy whose trips run now and every day
+          user add --role admin|driver --email ADDRESS [--name NAME] [--generate]
+                                             an account of staff; the password comes from
+                                             standard input, or is made and shown once
           keys derive                        each service's verification keys, from JWT_SECRET
           revoke token|rider|installation ID make a token, or all of a rider, void
           help                               this text, and the settings of up
@@ -44,6 +47,9 @@ public enum Alongside {
                 say(try ScheduleCommand.check(rest[1]))
             case ("schedule", let rest) where rest.first == "rebase" && rest.count >= 4:
                 try rebase(rest)
+            case ("user", let rest) where rest.first == "add":
+                try UserCommand(arguments: Array(rest.dropFirst()))
+                    .run(environment: environment, say: say)
             case ("keys", ["derive"]):
                 say(try KeysCommand.derive(try settings(environment)))
             case ("revoke", let rest) where rest.count == 2:

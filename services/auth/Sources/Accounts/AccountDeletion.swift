@@ -24,6 +24,8 @@ struct AccountDeletion: Sendable {
     ///   - now: The application clock.
     ///   - connection: Inside a transaction.
     ///   - isMeant: Judges the row under its lock.
+    /// - Returns: What became of it; only a begun one has changed anything.
+    /// - Throws: `DatabaseError` when a statement fails.
     func begin(
         _ id: UniqueID,
         at now: UnixSeconds,

@@ -91,8 +91,7 @@ struct Profile: Sendable {
             )
             return try await begin(account, request)
         }
-        _ = await context.erasures.carryOut(erasure)
-        return .empty()
+        return .erasure(isDone: await context.erasures.carryOut(erasure))
     }
 
     private func begin(

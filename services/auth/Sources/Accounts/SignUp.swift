@@ -69,7 +69,7 @@ struct SignUp: Sendable {
         )
         return try await context.database.transaction(
             request,
-            refusal: { AccountConflict($0)?.refusal }
+            conflicts: true
         ) { connection throws(DatabaseError) in
             let account = try AccountRows.insert(new, at: now, on: connection)
             return try sessions.open(.app, for: account, at: now, on: connection)

@@ -5,7 +5,9 @@ extension Argon2Costs {
     static let standard = Argon2Costs(passes: 2, memoryKiB: 19_456)
 }
 
-/// The settings of password hashes. Stored ones are made anew at the next log-in after a change.
+/// The settings of password hashes.
+///
+/// After a change the stored ones are made anew, each at the next log-in of its account.
 enum PasswordSettings {
     static let memory = Setting.integer(
         "PASSWORD_HASH_MEMORY_KIB",

@@ -71,7 +71,10 @@ final class PasswordWorker: Sendable {
 
     /// Hashes a new password; for callers that were let in.
     ///
-    /// - Parameter deadline: When nobody waits for the answer any more.
+    /// - Parameters:
+    ///   - password: The new password, checked.
+    ///   - deadline: When nobody waits for the answer any more.
+    /// - Returns: The text to store.
     /// - Throws: 503 when the deadline comes first, 500 without memory.
     func hash(_ password: String, by deadline: ContinuousClock.Instant) async throws -> String {
         let costs = costs
@@ -86,6 +89,7 @@ final class PasswordWorker: Sendable {
     ///   - password: What somebody says it is.
     ///   - hash: The account's; nil for an unknown identity, which takes as long and is false.
     ///   - deadline: When nobody waits for the answer any more.
+    /// - Returns: Whether it is the password of `hash`.
     /// - Throws: 503 when the deadline comes first.
     func verify(
         _ password: String,

@@ -39,8 +39,6 @@ struct RiderSelf: Sendable {
 
     // MARK: - Erasure
 
-    /// 204 when nothing is stored any more; 202 when an owner of data is away, and the erasure that
-    /// stands already is finished without another call.
     private func delete(_ request: HTTPRequest) async throws -> HTTPResponse {
         let id = try riderID(request)
         let now = now()
@@ -58,12 +56,7 @@ struct RiderSelf: Sendable {
                 on: connection
             )
         }
-        if await erasures.carryOut(erasure) { return .empty() }
-        var json = JSONWriter()
-        json.beginObject()
-        json.member("status", "erasure under way")
-        json.endObject()
-        return .json(bytes: json.bytes, status: 202)
+        return .erasure(isDone: await erasures.carryOut(erasure))
     }
 
     // MARK: - Export

@@ -6,7 +6,6 @@ internal import Web
 /// The cookie holds the same kind of token as an app's header, readable by no script. Other sites
 /// cannot use it: the server refuses unsafe requests that a browser sends for them.
 struct BrowserSession: Sendable {
-    static let cookieName = "vp_session"
     private static let path = "/api/v1/auth/session"
     private static let roles: Set<Role> = [.driver, .admin]
 
@@ -43,7 +42,7 @@ struct BrowserSession: Sendable {
     }
 
     private func answer(_ request: HTTPRequest, _ value: String, seconds: Int64) -> HTTPResponse {
-        var cookie = "\(Self.cookieName)=\(value); Path=/; Max-Age=\(seconds); HttpOnly"
+        var cookie = "\(SessionCookie.name)=\(value); Path=/; Max-Age=\(seconds); HttpOnly"
         cookie += "; SameSite=Lax"
         if request.isSecure { cookie += "; Secure" }
         return HTTPResponse(

@@ -14,6 +14,7 @@ struct IssuedTokens: Sendable {
     /// - Parameters:
     ///   - signer: Signs the access token.
     ///   - status: 200, or 201 for a new account.
+    /// - Returns: The answer, which nothing on the way may keep.
     func response(_ signer: TokenSigner, status: Int = 200) -> HTTPResponse {
         let token = signer.sign(claims)
         var json = JSONWriter(capacity: 1024)
@@ -39,6 +40,8 @@ enum RefreshToken {
 
     static func random() -> String { Sodium.randomBytes(byteCount).hexadecimal }
 
-    /// What the table knows it by. 256 random bits need neither salt nor a slow hash.
+    /// What the table knows it by.
+    ///
+    /// 256 random bits need neither salt nor a slow hash.
     static func hash(_ token: String) -> [UInt8] { Sodium.digest(token) }
 }

@@ -82,7 +82,7 @@ struct Users: Sendable {
         )
         let user = try await context.database.transaction(
             request,
-            refusal: { AccountConflict($0)?.refusal }
+            conflicts: true
         ) { connection throws(DatabaseError) in
             try AccountRows.insert(new, at: now, on: connection)
         }
@@ -128,7 +128,7 @@ struct Users: Sendable {
         let sessions = context.sessions
         return try await context.database.transaction(
             request,
-            refusal: { AccountConflict($0)?.refusal }
+            conflicts: true
         ) { connection throws(DatabaseError) -> Outcome in
             let admins = try StaffRows.lockActiveAdmins(on: connection)
             guard let user = try AccountRows.lock(id, on: connection), user.isStaff else {

@@ -130,7 +130,8 @@ let shared: [Target] = [
         "ServiceKit",
         path: "shared/service-kit",
         dependencies: [
-            "Transit", "Schedule", "Telemetry", "Database", "Bus", "Web", "CSodium", "CLinux",
+            "Transit", "Schedule", "Telemetry", "Database", "Bus", "Messages", "Web", "CSodium",
+            "CLinux",
         ]
     ),
     library(
@@ -215,12 +216,17 @@ let testTargets: [Target] = [
     tests("WebTests", dependencies: ["Web", "Telemetry", "TestKit", "CMicrohttpd"]),
     tests(
         "ServiceKitTests",
-        dependencies: ["ServiceKit", "Telemetry", "Transit", "Web", "Database", "TestKit"]
+        dependencies: [
+            "ServiceKit", "Messages", "Telemetry", "Transit", "Web", "Database", "TestKit",
+        ]
     ),
     tests("VerificationTests", dependencies: ["Verification", "Transit", "Schedule", "TestKit"]),
     tests(
         "AuthTests",
-        dependencies: ["AuthService", "ServiceKit", "Transit", "Web", "Database", "TestKit"]
+        dependencies: [
+            "AuthService", "Bus", "Messages", "ServiceKit", "Telemetry", "Transit", "Web",
+            "Database", "TestKit",
+        ]
     ),
     tests(
         "RiderIngestTests",
@@ -242,8 +248,22 @@ let testTargets: [Target] = [
             "FeedService", "RealtimeFeed", "Messages", "Telemetry", "Transit", "Web", "TestKit",
         ]
     ),
+    // Every endpoint of every service with every role; what is written about them.
+    tests(
+        "AccessTests",
+        dependencies: [
+            "Operations", "AuthService", "RiderIngestService", "ServiceKit", "Database",
+            "Transit", "Web", "TestKit",
+        ]
+    ),
     tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit"]),
-    tests("ToolsTests", dependencies: ["RiderSimulation", "Operations", "ServiceKit", "TestKit", "Web"]),
+    tests(
+        "ToolsTests",
+        dependencies: [
+            "RiderSimulation", "Operations", "AuthService", "ServiceKit", "Database", "Transit",
+            "TestKit", "Web",
+        ]
+    ),
     tests(
         "EndToEnd",
         dependencies: [

@@ -93,8 +93,17 @@ struct RandomValues: RandomNumberGenerator {
                 RideListQuery(status: bool() ? .active : .ended, limit: count(), offset: count())
             )
         case 6: .status(VerifierStatusQuery(receivedAt: time()))
-        case 7: .eraseRider(EraseRider(riderID: id(), receivedAt: time()))
-        default: .exportRider(ExportRider(riderID: id(), receivedAt: time()))
+        case 7:
+            .eraseRider(
+                EraseRider(
+                    riderID: id(),
+                    receivedAt: time(),
+                    successorID: maybe { $0.id() },
+                    forgottenUntil: time(),
+                    isForwarded: bool()
+                )
+            )
+        default: .exportRider(ExportRider(riderID: id(), receivedAt: time(), page: count()))
         }
     }
 
@@ -114,7 +123,7 @@ struct RandomValues: RandomNumberGenerator {
     }
 
     private mutating func replyBody() -> RideReply.Body {
-        switch next() % 10 {
+        switch next() % 11 {
         case 0:
             .started(
                 RideStarted(
@@ -167,6 +176,7 @@ struct RandomValues: RandomNumberGenerator {
         case 6: .erased
         case 7: .exported(list { UInt8(truncatingIfNeeded: $0.next()) })
         case 8: .conflict(rideID: id())
+        case 9: .erasedButBlocked
         default:
             .refused(
                 RideRefusal(
@@ -321,11 +331,30 @@ struct RandomValues: RandomNumberGenerator {
         )
     }
 
+    mutating func accountQuery() -> AccountQuery {
+        AccountQuery(
+            trace: trace(),
+            body: bool() ? .handle(text()) : .ids(list { $0.id() })
+        )
+    }
+
+    mutating func accountAnswer() -> AccountAnswer {
+        let accounts = list {
+            AccountAnswer.Account(id: $0.id(), handle: $0.maybe { $0.text() }, name: $0.text())
+        }
+        return AccountAnswer(
+            trace: trace(),
+            body: bool() ? .accounts(accounts) : .unavailable
+        )
+    }
+
     /// One message of each kind.
     mutating func everyMessage() -> [any WireMessage] {
         [
             request(), reply(), slotTable(), estimates(), trusted(), builtFeed(), announcement(),
-            revocations(),
+            revocations(), accountQuery(), accountAnswer(),
+            EraseAccount(trace: trace(), accountID: id(), receivedAt: time()),
+            EraseAccountAnswer(trace: trace(), isClean: bool()),
         ]
     }
 }

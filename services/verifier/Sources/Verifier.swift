@@ -14,7 +14,8 @@ public enum Verifier {
     public static let schema = ServiceSchema(
         "verifier",
         migrations: [
-            Migration(name: "0001-rides", bytes: PackageResources._001_rides_sql)
+            Migration(name: "0001-rides", bytes: PackageResources._001_rides_sql),
+            Migration(name: "0003-erased-riders", bytes: PackageResources._003_erased_riders_sql),
         ]
     )
 
@@ -49,9 +50,11 @@ public enum Verifier {
             VerifierNode.Surroundings(
                 instance: context.instance,
                 database: context.databaseConfiguration,
+                pool: context.database,
                 thresholds: thresholds,
                 circumstances: circumstances,
                 publish: { bus.publish(topic: $0, key: $1, body: $2) },
+                ask: { await ask(bus, $0, $1) },
                 logger: context.logger,
                 metrics: context.metrics
             )
@@ -71,5 +74,21 @@ public enum Verifier {
                 ClosureService("reaper") { try await node.reap() },
             ]
         )
+    }
+
+    /// Asks another verifier about a rider; long enough for the end of a ride and its commit.
+    private static func ask(
+        _ bus: Bus,
+        _ body: RideRequest.Body,
+        _ instance: String
+    ) async -> RideReply.Body? {
+        let request = RideRequest(requestID: .random(), trace: .random(), body: body)
+        let answer = try? await bus.request(
+            request.encoded(),
+            to: instance,
+            timeout: .seconds(2),
+            resend: false
+        )
+        return answer.flatMap { try? RideReply(decoding: $0) }?.body
     }
 }

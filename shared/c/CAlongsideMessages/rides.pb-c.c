@@ -1595,7 +1595,7 @@ const ProtobufCMessageDescriptor alongside__verifier_status_query__descriptor =
   (ProtobufCMessageInit) alongside__verifier_status_query__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__erase_rider__field_descriptors[2] =
+static const ProtobufCFieldDescriptor alongside__erase_rider__field_descriptors[5] =
 {
   {
     "rider_id",
@@ -1621,15 +1621,54 @@ static const ProtobufCFieldDescriptor alongside__erase_rider__field_descriptors[
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "successor_id",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__EraseRider, has_successor_id),
+    offsetof(Alongside__EraseRider, successor_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "forgotten_until",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_SINT64,
+    offsetof(Alongside__EraseRider, has_forgotten_until),
+    offsetof(Alongside__EraseRider, forgotten_until),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "forwarded",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Alongside__EraseRider, has_forwarded),
+    offsetof(Alongside__EraseRider, forwarded),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__erase_rider__field_indices_by_name[] = {
+  3,   /* field[3] = forgotten_until */
+  4,   /* field[4] = forwarded */
   1,   /* field[1] = received_at */
   0,   /* field[0] = rider_id */
+  2,   /* field[2] = successor_id */
 };
 static const ProtobufCIntRange alongside__erase_rider__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor alongside__erase_rider__descriptor =
 {
@@ -1639,14 +1678,14 @@ const ProtobufCMessageDescriptor alongside__erase_rider__descriptor =
   "Alongside__EraseRider",
   "alongside",
   sizeof(Alongside__EraseRider),
-  2,
+  5,
   alongside__erase_rider__field_descriptors,
   alongside__erase_rider__field_indices_by_name,
   1,  alongside__erase_rider__number_ranges,
   (ProtobufCMessageInit) alongside__erase_rider__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__export_rider__field_descriptors[2] =
+static const ProtobufCFieldDescriptor alongside__export_rider__field_descriptors[3] =
 {
   {
     "rider_id",
@@ -1672,15 +1711,28 @@ static const ProtobufCFieldDescriptor alongside__export_rider__field_descriptors
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "page",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT32,
+    offsetof(Alongside__ExportRider, has_page),
+    offsetof(Alongside__ExportRider, page),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__export_rider__field_indices_by_name[] = {
+  2,   /* field[2] = page */
   1,   /* field[1] = received_at */
   0,   /* field[0] = rider_id */
 };
 static const ProtobufCIntRange alongside__export_rider__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor alongside__export_rider__descriptor =
 {
@@ -1690,14 +1742,14 @@ const ProtobufCMessageDescriptor alongside__export_rider__descriptor =
   "Alongside__ExportRider",
   "alongside",
   sizeof(Alongside__ExportRider),
-  2,
+  3,
   alongside__export_rider__field_descriptors,
   alongside__export_rider__field_indices_by_name,
   1,  alongside__export_rider__number_ranges,
   (ProtobufCMessageInit) alongside__export_rider__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__ride_reply__field_descriptors[12] =
+static const ProtobufCFieldDescriptor alongside__ride_reply__field_descriptors[13] =
 {
   {
     "header",
@@ -1843,12 +1895,25 @@ static const ProtobufCFieldDescriptor alongside__ride_reply__field_descriptors[1
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "erased_but_blocked",
+    20,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Alongside__RideReply, body_case),
+    offsetof(Alongside__RideReply, erased_but_blocked),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__ride_reply__field_indices_by_name[] = {
   3,   /* field[3] = accepted */
   10,   /* field[10] = conflict */
   4,   /* field[4] = ended */
   8,   /* field[8] = erased */
+  12,   /* field[12] = erased_but_blocked */
   9,   /* field[9] = exported */
   0,   /* field[0] = header */
   11,   /* field[11] = refused */
@@ -1862,7 +1927,7 @@ static const ProtobufCIntRange alongside__ride_reply__number_ranges[2 + 1] =
 {
   { 1, 0 },
   { 10, 2 },
-  { 0, 12 }
+  { 0, 13 }
 };
 const ProtobufCMessageDescriptor alongside__ride_reply__descriptor =
 {
@@ -1872,7 +1937,7 @@ const ProtobufCMessageDescriptor alongside__ride_reply__descriptor =
   "Alongside__RideReply",
   "alongside",
   sizeof(Alongside__RideReply),
-  12,
+  13,
   alongside__ride_reply__field_descriptors,
   alongside__ride_reply__field_indices_by_name,
   2,  alongside__ride_reply__number_ranges,

@@ -131,6 +131,8 @@ final class ServerCore: Sendable {
             query: target.query,
             headers: headers,
             clientAddress: clientAddress(exchange, headers),
+            isSecure: configuration.trustsProxyHeaders
+                && headers.last("X-Forwarded-Proto")?.lowercased() == "https",
             trace: exchange.trace ?? .random(),
             deadline: .now + limit,
             bodyLimit: endpoint.bodyLimit

@@ -1,3 +1,4 @@
+internal import AuthService
 internal import Bus
 internal import CLinux
 internal import FoundationEssentials
@@ -74,7 +75,8 @@ final class UpCommand {
         defer { supervisor.stop() }
         let ready = try startOwnServer()
         defer { ready.task.cancel() }
-        let upstreams = try startServices(installation, folder, shared)
+        let admin = try FirstAdmin(settings, environment: environment, folder)
+        let upstreams = try startServices(installation, folder, shared, admin)
         let gateway = Gateway(
             routes: routes,
             upstreams: upstreams,
@@ -85,7 +87,7 @@ final class UpCommand {
         try startGateway(gateway, folder)
         guard try waitUntilReady(folder, &signals) else { return }
         board.set("up", notReady: nil)
-        announce(folder, port)
+        announce(folder, port, admin)
         if isDemo { try startRiders(installation, folder, schedule, port) }
         var watch = postgres.map { DatabaseWatch($0, say: say) }
         while signals.wait(milliseconds: Self.tickMilliseconds) == nil {
@@ -187,6 +189,7 @@ final class UpCommand {
         shared["DATABASE_URL"] = url
         shared["GTFS_STATIC_URL"] = schedule
         shared["TRUST_PROXY_HEADERS"] = "true"
+        for key in FirstAdmin.keys { shared[key] = nil }
         if settings[UpSettings.jwtSecret] == nil {
             shared["JWT_SECRET_FILE"] = try folder.secret("jwt-secret").path
         }
@@ -212,7 +215,8 @@ final class UpCommand {
     private func startServices(
         _ installation: Installation,
         _ folder: DataFolder,
-        _ shared: [String: String]
+        _ shared: [String: String],
+        _ admin: FirstAdmin
     ) throws(OperationError) -> [String: [String]] {
         var upstreams: [String: [String]] = [:]
         // Asked for at once: a port that was given back may be given out again.
@@ -226,6 +230,9 @@ final class UpCommand {
                 var environment = shared
                 environment["INSTANCE_ID"] = name
                 environment["INTERNAL_PORT"] = String(ports[0])
+                if definition.name == Auth.definition.name {
+                    environment.merge(admin.environment) { _, admin in admin }
+                }
                 if definition.publicPort != nil {
                     environment["HOST"] = "127.0.0.1"
                     environment["PORT"] = String(ports[1])
@@ -337,7 +344,7 @@ final class UpCommand {
         return text.split(separator: "\n").last.map(String.init) ?? "see \(path)"
     }
 
-    private func announce(_ folder: DataFolder, _ port: Int) {
+    private func announce(_ folder: DataFolder, _ port: Int, _ admin: FirstAdmin) {
         let base = "http://localhost:\(port)"
         say(
             """
@@ -346,6 +353,7 @@ final class UpCommand {
               vehicle positions  \(base)/gtfs-rt/vehicle-positions            (protobuf)
                                  \(base)/gtfs-rt/vehicle-positions?format=json
               readiness          \(base)/ready
+              first admin        \(admin.announcement)
               data and logs      \(folder.path)
             Ctrl-C stops everything; the data stays.
             """

@@ -12,6 +12,7 @@ final class TestVerifier: Sendable {
     let node: VerifierNode
     let metrics = Metrics()
     private let published: Publications
+    private let pool: Database
 
     /// What went out on the bus.
     final class Publications: Sendable {
@@ -25,12 +26,16 @@ final class TestVerifier: Sendable {
     ) {
         let published = Publications()
         self.published = published
+        let pool = Database(database)
+        self.pool = pool
         node = VerifierNode(
             VerifierNode.Surroundings(
                 instance: instance,
                 database: database,
+                pool: pool,
                 thresholds: circumstances().thresholds,
                 circumstances: circumstances,
+                schedule: { Self.schedule },
                 publish: { topic, key, body in
                     published.all.withLock { $0.append((topic, key, body)) }
                 },
@@ -38,6 +43,22 @@ final class TestVerifier: Sendable {
                 metrics: metrics
             )
         )
+    }
+
+    /// What the admin's status says of the schedule.
+    static let schedule = VerifierStatusReply.Schedule(
+        source: "course.zip",
+        contentHash: "00ff",
+        loadedAt: Course.start,
+        trips: 3,
+        shapes: 1,
+        timeZone: "Etc/UTC"
+    )
+
+    /// Ends its connections, as a crash would.
+    func close() async {
+        await node.close()
+        await pool.close()
     }
 
     // MARK: - What riders ask

@@ -50,7 +50,7 @@ final class World: Sendable {
         let world = try World(try await (postgres ?? Self.postgres).database(template))
         let outcome: Result<Void, any Error>
         do { outcome = .success(try await body(world)) } catch { outcome = .failure(error) }
-        for verifier in world.verifiers.withLock({ $0 }) { await verifier.node.close() }
+        for verifier in world.verifiers.withLock({ $0 }) { await verifier.close() }
         await world.pool.close()
         try outcome.get()
     }

@@ -37,7 +37,7 @@ final class VerifierClient: Sendable {
         let now: @Sendable () -> ContinuousClock.Instant
     }
 
-    private let transport: Transport
+    let transport: Transport
     private let directory = Mutex(SlotDirectory())
     private let waiting = Atomic<Int>(0)
     private let lost: Counter

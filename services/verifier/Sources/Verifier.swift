@@ -14,7 +14,8 @@ public enum Verifier {
     public static let schema = ServiceSchema(
         "verifier",
         migrations: [
-            Migration(name: "0001-rides", bytes: PackageResources._001_rides_sql)
+            Migration(name: "0001-rides", bytes: PackageResources._001_rides_sql),
+            Migration(name: "0002-explanations", bytes: PackageResources._002_explanations_sql),
         ]
     )
 
@@ -31,6 +32,8 @@ public enum Verifier {
     )
 
     private static func build(_ context: ServiceContext) async throws -> ServiceParts {
+        // Without riders nothing is owned, stored or loaded, and that is all that is asked of it.
+        guard context.settings[VerifierSettings.riderMode] else { return ServiceParts() }
         let thresholds = VerifierSettings.thresholds(context.settings)
         let schedule = try await ScheduleSettings.source(context)
         let trusted = TrustedBoard(thresholds: thresholds)
@@ -49,8 +52,10 @@ public enum Verifier {
             VerifierNode.Surroundings(
                 instance: context.instance,
                 database: context.databaseConfiguration,
+                pool: context.database,
                 thresholds: thresholds,
                 circumstances: circumstances,
+                schedule: { schedule.current.map(VerifierStatusReply.Schedule.init) },
                 publish: { bus.publish(topic: $0, key: $1, body: $2) },
                 logger: context.logger,
                 metrics: context.metrics
@@ -62,6 +67,13 @@ public enum Verifier {
         bus.subscribe(topic: BusTopics.trusted, of: ServiceNames.feed) {
             trusted.heard($0.body)
         }
+        let retention = PointRetention(
+            pool: context.database,
+            retentionSeconds: VerifierSettings.pointRetentionSeconds(context.settings),
+            now: clock.now,
+            logger: context.logger,
+            metrics: context.metrics
+        )
         return ServiceParts(
             foundations: [ClosingService("writer") { await node.close() }],
             services: [
@@ -69,7 +81,22 @@ public enum Verifier {
                 ClosureService("slots") { try await node.keepSlots() },
                 ClosureService("estimates") { try await node.publishEstimates() },
                 ClosureService("reaper") { try await node.reap() },
+                ClosureService("retention") { await retention.run() },
             ]
+        )
+    }
+}
+
+extension VerifierStatusReply.Schedule {
+    /// A loaded schedule as the admin's status shows it.
+    init(_ loaded: LoadedSchedule) {
+        self.init(
+            source: loaded.source,
+            contentHash: loaded.contentHash,
+            loadedAt: loaded.loadedAt,
+            trips: loaded.index.counts.riderTrips,
+            shapes: loaded.index.counts.shapes,
+            timeZone: loaded.index.timeZone.name
         )
     }
 }

@@ -24,10 +24,14 @@ final class VerifierNode: Sendable {
         let instance: String
         /// For the writer's connection.
         let database: DatabaseConfiguration
+        /// For what operators read.
+        let pool: Database
         /// The limits of freshness and agreement.
         let thresholds: Thresholds
         /// Schedule, trusted vehicles and clocks of the moment.
         let circumstances: @Sendable () -> Circumstances
+        /// The schedule in use, as the admin's status shows it.
+        let schedule: @Sendable () -> VerifierStatusReply.Schedule?
         /// Sends the whole state of a topic's key to the other services.
         let publish: @Sendable (_ topic: String, _ key: String, _ body: [UInt8]) -> Void
         let logger: Logger
@@ -36,12 +40,13 @@ final class VerifierNode: Sendable {
 
     private let logger: Logger
     private let circumstances: @Sendable () -> Circumstances
-    private let book = RideBook()
+    let book = RideBook()
     private let owners: OwnerBoard
     private let connection: DedicatedConnection
     private let writer: CoalescingWriter<RideWork, RideReply.Body>
     private let keeper: SlotKeeper
     private let publisher: EstimatePublisher
+    private let admin: AdminAnswers
     private let undecodable: Counter
 
     /// Builds the parts; the writer connects at once, slots are taken by ``keepSlots()``.
@@ -94,6 +99,14 @@ final class VerifierNode: Sendable {
             thresholds: surroundings.thresholds,
             publish: surroundings.publish
         )
+        admin = AdminAnswers(
+            instance: surroundings.instance,
+            pool: surroundings.pool,
+            book: book,
+            circumstances: surroundings.circumstances,
+            schedule: surroundings.schedule,
+            logger: surroundings.logger
+        )
         circumstances = surroundings.circumstances
         self.owners = owners
         self.connection = connection
@@ -108,6 +121,13 @@ final class VerifierNode: Sendable {
         }
         metrics.gauge("rides_active_items", help: "Rides under way here.") {
             Double(book.rideCount)
+        }
+        for slot in Slot.all {
+            metrics.gauge(
+                "slot_epoch_number",
+                help: "The epoch under which this process owns a slot; 0 where it does not.",
+                labels: ["slot": slot.description]
+            ) { Double(book.epoch(of: slot) ?? 0) }
         }
         let publisher = publisher
         metrics.gauge("trips_published_items", help: "Trips whose position is published.") {
@@ -141,6 +161,9 @@ final class VerifierNode: Sendable {
         switch request.body {
         case .start, .positions, .end, .supersede: await file(.request(request))
         case .tripStatus(let query): tripStatus(query)
+        case .rides(let query): await admin.rides(query)
+        case .ride(let query): await admin.ride(query)
+        case .status: await admin.status()
         default: .refused(RideRefusal(.invalid))
         }
     }

@@ -68,6 +68,11 @@ extension RideRequest: WireMessage {
                 (wire.has_rider_id, wire.rider_id) = (1, arena.id(export.riderID))
                 (wire.has_received_at, wire.received_at) = (1, export.receivedAt)
             }
+        case .ride(let query):
+            message.body_case = ALONGSIDE__RIDE_REQUEST__BODY_RIDE
+            message.ride = arena.message(alongside__ride_detail_query__init) { wire in
+                (wire.has_ride_id, wire.ride_id) = (1, arena.id(query.rideID))
+            }
         }
     }
 }
@@ -138,6 +143,11 @@ extension RideRequest.Body {
                     riderID: try uniqueID(wire.has_rider_id, wire.rider_id, "rider_id"),
                     receivedAt: wire.received_at
                 )
+            )
+        case ALONGSIDE__RIDE_REQUEST__BODY_RIDE:
+            let wire = try pointee(message.ride, "ride")
+            self = .ride(
+                RideDetailQuery(rideID: try uniqueID(wire.has_ride_id, wire.ride_id, "ride_id"))
             )
         default: throw .unknownBody
         }

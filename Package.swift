@@ -243,7 +243,10 @@ let testTargets: [Target] = [
         ]
     ),
     tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit"]),
-    tests("ToolsTests", dependencies: ["RiderSimulation", "Operations", "ServiceKit", "TestKit", "Web"]),
+    tests(
+        "ToolsTests",
+        dependencies: ["RiderSimulation", "Operations", "ServiceKit", "TestKit", "Web", "Database"]
+    ),
     tests(
         "EndToEnd",
         dependencies: [

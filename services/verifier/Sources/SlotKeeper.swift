@@ -19,6 +19,7 @@ final class SlotKeeper: Sendable {
     private let book: RideBook
     private let instance: String
     private let circumstances: @Sendable () -> Circumstances
+    private let schedule: @Sendable () -> ScheduleNote?
     private let changed: @Sendable () -> Void
     /// The session and when it was first used, in monotonic seconds.
     private let session = Mutex((generation: 0, since: 0.0))
@@ -35,6 +36,7 @@ final class SlotKeeper: Sendable {
     ///   - book: Gets the rides of acquired slots.
     ///   - instance: The name under which this process is known.
     ///   - circumstances: Schedule and clocks, to bring rides back to life.
+    ///   - schedule: The schedule in use, for operators.
     ///   - changed: Called after each change of what is owned.
     ///   - logger: Hears of changes of state.
     ///   - metrics: Counts them.
@@ -43,6 +45,7 @@ final class SlotKeeper: Sendable {
         book: RideBook,
         instance: String,
         circumstances: @escaping @Sendable () -> Circumstances,
+        schedule: @escaping @Sendable () -> ScheduleNote?,
         changed: @escaping @Sendable () -> Void,
         logger: Logger,
         metrics: Metrics
@@ -51,6 +54,7 @@ final class SlotKeeper: Sendable {
         self.book = book
         self.instance = instance
         self.circumstances = circumstances
+        self.schedule = schedule
         self.changed = changed
         self.logger = logger
         acquired = metrics.counter("slots_acquired_total", help: "Slots taken over.")
@@ -99,6 +103,7 @@ final class SlotKeeper: Sendable {
             let fleet = Fleet(
                 try FleetStore.sessions(
                     enteringAs: instance,
+                    schedule: self.schedule(),
                     silence: Self.silenceSeconds,
                     on: connection
                 ),
@@ -197,6 +202,7 @@ final class SlotKeeper: Sendable {
         guard !keys.isEmpty else { return Takeover() }
         let slots = keys.map { Slot(UInt8(truncatingIfNeeded: $0)) }
         let epochs = try RideStore.epochs(slots.count, on: connection)
+        try FleetStore.note(slots, epochs: epochs, of: instance, on: connection)
         var takeover = Takeover(slots: slots.count)
         var rides: [Slot: [ActiveRide]] = [:]
         var ended: [UniqueID] = []

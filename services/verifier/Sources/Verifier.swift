@@ -15,7 +15,7 @@ public enum Verifier {
         "verifier",
         migrations: [
             Migration(name: "0001-rides", bytes: PackageResources._001_rides_sql),
-            Migration(name: "0002-explanations", bytes: PackageResources._002_explanations_sql),
+            Migration(name: "0002-operators", bytes: PackageResources._002_operators_sql),
         ]
     )
 

@@ -72,6 +72,11 @@ final class VerifierNode: Sendable {
             book: book,
             instance: surroundings.instance,
             circumstances: surroundings.circumstances,
+            schedule: {
+                surroundings.schedule().map {
+                    ScheduleNote(hash: $0.contentHash, source: $0.source)
+                }
+            },
             changed: { owners.publish() },
             logger: surroundings.logger,
             metrics: metrics

@@ -10,3 +10,15 @@ ALTER TABLE verifier.ride_points
 -- Points arrive in order, so a block-range index finds the old ones, and costs the writer nothing.
 DROP INDEX verifier.ride_points_by_receipt;
 CREATE INDEX ride_points_by_receipt ON verifier.ride_points USING brin (received_at);
+
+-- Who took which slot last and under which number, and which schedule each verifier works with. Told for operators alone: ownership itself is
+-- the advisory lock, and these times are the database's, as heartbeats are.
+CREATE TABLE verifier.slots (
+    slot smallint PRIMARY KEY CHECK (slot BETWEEN 0 AND 255),
+    epoch bigint NOT NULL,
+    instance text NOT NULL,
+    acquired_at timestamptz NOT NULL
+);
+ALTER TABLE verifier.slot_owners
+    ADD COLUMN schedule_hash text NOT NULL DEFAULT '',
+    ADD COLUMN schedule_source text NOT NULL DEFAULT '';

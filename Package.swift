@@ -195,6 +195,23 @@ let tools: [Target] = [
     ),
 ]
 
+// Checks that hold for any bytes: a test replays their corpus, libFuzzer looks for more (`make fuzz`).
+let fuzzing: [Target] =
+    [
+        library(
+            "FuzzChecks",
+            path: "fuzz/Checks",
+            dependencies: ["RiderIngestService", "Messages", "Web"]
+        )
+    ]
+    // Without `--sanitize=fuzzer` these have no main function.
+    + (Context.environment["ALONGSIDE_FUZZ"] == nil
+        ? []
+        : [
+            executable("fuzz-positions", path: "fuzz/Positions", dependencies: ["FuzzChecks"]),
+            executable("fuzz-messages", path: "fuzz/Messages", dependencies: ["FuzzChecks"]),
+        ])
+
 let testTargets: [Target] = [
     // A peer in a process of its own, so that tests can kill and freeze it.
     executable("BusPeer", path: "Tests/BusPeer", dependencies: ["Bus", "Telemetry"]),
@@ -202,6 +219,7 @@ let testTargets: [Target] = [
     tests("TransitTests", dependencies: ["Transit", "TestKit"]),
     tests("ScheduleTests", dependencies: ["Schedule", "Transit", "TestKit"]),
     tests("MessagesTests", dependencies: ["Messages", "TestKit"]),
+    tests("FuzzCorpusTests", dependencies: ["FuzzChecks", "Messages", "TestKit"]),
     tests(
         "RealtimeFeedTests",
         dependencies: ["RealtimeFeed", "TestKit"],
@@ -274,5 +292,5 @@ let package = Package(
         .executable(name: "bench", targets: ["BenchMain"]),
         .executable(name: "bus-peer", targets: ["BusPeer"]),
     ],
-    targets: cLibraries + shared + services + clients + tools + testTargets
+    targets: cLibraries + shared + services + clients + tools + fuzzing + testTargets
 )

@@ -135,6 +135,20 @@ struct IngestProcess: Sendable {
         )
     }
 
+    /// Posts bytes as a rider, with these headers beside the token.
+    func send(
+        _ path: String,
+        _ body: [UInt8],
+        _ headers: [(String, String)]
+    ) async throws -> HTTPClientResponse {
+        try await client.send(
+            .post,
+            "http://127.0.0.1:\(port)/api/v1/rider/\(path)",
+            headers: [bearer] + headers,
+            body: body
+        )
+    }
+
     private var bearer: (String, String) { ("Authorization", "Bearer \(token)") }
 }
 

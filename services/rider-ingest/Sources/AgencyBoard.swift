@@ -14,12 +14,16 @@ final class AgencyBoard: Sendable {
     var feeds: [AgencyFeeds.Feed] { state.withLock { $0.feeds } }
 
     /// Hears a publication; an older one than the last is dropped, and so is what does not decode.
-    func heard(_ body: [UInt8]) {
-        guard let message = try? AgencyFeeds(decoding: body) else { return }
+    ///
+    /// - Returns: false when it was not understood.
+    @discardableResult
+    func heard(_ body: [UInt8]) -> Bool {
+        guard let message = try? AgencyFeeds(decoding: body) else { return false }
         state.withLock { state in
             guard (message.epoch, message.sequence) > state.newest else { return }
             state.newest = (message.epoch, message.sequence)
             state.feeds = message.feeds
         }
+        return true
     }
 }

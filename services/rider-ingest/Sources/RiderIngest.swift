@@ -49,9 +49,21 @@ public enum RiderIngest {
             ),
             metrics: context.metrics
         )
+        let unheard = [BusTopics.slots, BusTopics.agencies].map { topic in
+            context.metrics.counter(
+                "publications_undecodable_total",
+                help: "States on the bus that were not understood.",
+                labels: ["topic": topic]
+            )
+        }
         bus.subscribe(topic: BusTopics.slots, of: ServiceNames.verifier) { publication in
-            guard let table = try? SlotTable(decoding: publication.body) else { return }
+            guard let table = try? SlotTable(decoding: publication.body) else {
+                return unheard[0].add()
+            }
             verifiers.heard(table)
+        }
+        bus.subscribe(topic: BusTopics.agencies, of: ServiceNames.feed) { publication in
+            if !agencies.heard(publication.body) { unheard[1].add() }
         }
         context.metrics.gauge(
             "verifier_slots_known_items",
@@ -65,7 +77,6 @@ public enum RiderIngest {
             verifiers.knownSlots == 256
                 ? .ready : .notReady("verifiers: \(256 - verifiers.knownSlots) slots have no owner")
         }
-        bus.subscribe(topic: BusTopics.agencies, of: ServiceNames.feed) { agencies.heard($0.body) }
         let now = context.clock.now
         return ServiceParts(
             endpoints: RiderEndpoints(verifiers: verifiers, now: now).all

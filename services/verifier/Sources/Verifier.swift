@@ -62,10 +62,15 @@ public enum Verifier {
             )
         )
         context.readiness.check { node.readiness }
-        bus.serve { request in await node.answer(request) }
+        bus.serve { request in await node.answer(request.body, trace: request.trace) }
         bus.subscribe(topic: BusTopics.slots, of: ServiceNames.verifier) { node.heard($0.body) }
+        let unheard = context.metrics.counter(
+            "publications_undecodable_total",
+            help: "States on the bus that were not understood.",
+            labels: ["topic": BusTopics.trusted]
+        )
         bus.subscribe(topic: BusTopics.trusted, of: ServiceNames.feed) {
-            trusted.heard($0.body)
+            if !trusted.heard($0.body) { unheard.add() }
         }
         let retention = PointRetention(
             pool: context.database,

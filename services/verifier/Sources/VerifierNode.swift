@@ -1,4 +1,3 @@
-internal import Bus
 internal import Database
 internal import Messages
 internal import ServiceKit
@@ -48,6 +47,7 @@ final class VerifierNode: Sendable {
     private let publisher: EstimatePublisher
     private let admin: AdminAnswers
     private let undecodable: Counter
+    private let unheard: Counter
 
     /// Builds the parts; the writer connects at once, slots are taken by ``keepSlots()``.
     init(_ surroundings: Surroundings) {
@@ -119,7 +119,12 @@ final class VerifierNode: Sendable {
         logger = surroundings.logger
         undecodable = metrics.counter(
             "ride_requests_undecodable_total",
-            help: "Requests on the bus that were not understood."
+            help: "Requests on the bus that were not understood or that ingest never sends."
+        )
+        unheard = metrics.counter(
+            "publications_undecodable_total",
+            help: "States on the bus that were not understood.",
+            labels: ["topic": BusTopics.slots]
         )
         metrics.gauge("slots_owned_items", help: "Slots that this process owns.") {
             Double(book.ownedSlots.count)
@@ -148,12 +153,12 @@ final class VerifierNode: Sendable {
     // MARK: - On the bus
 
     /// Answers a request; always with a message, so that the asker need not wait for its deadline.
-    func answer(_ request: BusRequest) async -> [UInt8] {
-        guard let message = try? RideRequest(decoding: request.body) else {
+    func answer(_ body: [UInt8], trace: TraceID) async -> [UInt8] {
+        guard let message = try? RideRequest(decoding: body) else {
             undecodable.add()
             let failed = RideReply(
                 requestID: .random(),
-                trace: request.trace,
+                trace: trace,
                 body: .refused(RideRefusal(.invalid))
             )
             return failed.encoded()
@@ -163,7 +168,11 @@ final class VerifierNode: Sendable {
 
     /// Answers a request that was understood.
     func answer(_ request: RideRequest) async -> RideReply.Body {
-        switch request.body {
+        guard !request.isMalformed else {
+            undecodable.add()
+            return .refused(RideRefusal(.invalid))
+        }
+        return switch request.body {
         case .start, .positions, .end, .supersede: await file(.request(request))
         case .tripStatus(let query): tripStatus(query)
         case .rides(let query): await admin.rides(query)
@@ -233,7 +242,9 @@ final class VerifierNode: Sendable {
     }
 
     /// Hears another verifier's slot table.
-    func heard(_ table: [UInt8]) { owners.heard(table) }
+    func heard(_ table: [UInt8]) {
+        if !owners.heard(table) { unheard.add() }
+    }
 
     // MARK: - Tickers
 

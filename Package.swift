@@ -188,6 +188,15 @@ let tools: [Target] = [
         ]
     ),
     executable("AlongsideMain", path: "tools/alongside/Main", dependencies: ["Operations"]),
+    // Simulated phones over real processes, for benchmarks and drills.
+    library(
+        "LoadKit",
+        path: "tools/load",
+        dependencies: [
+            "AuthService", "Bus", "Database", "Schedule", "ServiceKit", "Telemetry", "TestKit",
+            "Transit", "VerifierService", "Web", "CLinux",
+        ]
+    ),
     executable(
         "BenchMain",
         path: "tools/bench",
@@ -258,6 +267,13 @@ let testTargets: [Target] = [
         "FeedTests",
         dependencies: [
             "FeedService", "RealtimeFeed", "Messages", "Telemetry", "Transit", "Web", "TestKit",
+        ]
+    ),
+    tests(
+        "FleetDrills",
+        dependencies: [
+            "LoadKit", "Database", "RealtimeFeed", "Transit",
+            "AuthMain", "RiderIngestMain", "VerifierMain", "FeedMain", "AlongsideMain",
         ]
     ),
     tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit"]),

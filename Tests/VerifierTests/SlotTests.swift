@@ -64,7 +64,7 @@ import Transit
         }
     }
 
-    @Test func `the emptiest slots are given away first`() async throws {
+    @Test func `slots without rides are given away first`() async throws {
         try await World.with { world async throws in
             let one = try await world.verifier("v1")
             let rider = Rider()

@@ -23,6 +23,7 @@ final class SlotKeeper: Sendable {
     private let changed: @Sendable () -> Void
     /// The session and when it was first used, in monotonic seconds.
     private let session = Mutex((generation: 0, since: 0.0))
+    private let plan = Mutex(ReleasePlan())
     private let logger: Logger
     private let acquired: Counter
     private let released: Counter
@@ -75,7 +76,7 @@ final class SlotKeeper: Sendable {
         switch fleet.next(owned: book.ownedSlots.count, of: instance) {
         case .keep: break
         case .release(let surplus):
-            try await release(SlotBalance.toRelease(surplus, of: book.ridesBySlot))
+            try await release(plan.withLock { $0.next(surplus, of: book.ridesBySlot) })
         case .acquire(let limit): try await acquire(limit)
         }
     }

@@ -200,7 +200,10 @@ let tools: [Target] = [
     executable(
         "BenchMain",
         path: "tools/bench",
-        dependencies: ["Transit", "Schedule", "RealtimeFeed", "Verification", "CLinux"]
+        dependencies: [
+            "Transit", "Schedule", "RealtimeFeed", "Verification", "LoadKit", "Telemetry", "CLibPQ",
+            "CLinux",
+        ]
     ),
 ]
 

@@ -189,12 +189,41 @@ let tools: [Target] = [
         ]
     ),
     executable("AlongsideMain", path: "tools/alongside/Main", dependencies: ["Operations"]),
+    // Simulated phones over real processes, for benchmarks and drills.
+    library(
+        "LoadKit",
+        path: "tools/load",
+        dependencies: [
+            "AuthService", "Bus", "Database", "Schedule", "ServiceKit", "Telemetry", "TestKit",
+            "Transit", "VerifierService", "Web", "CLinux",
+        ]
+    ),
     executable(
         "BenchMain",
         path: "tools/bench",
-        dependencies: ["Transit", "Schedule", "RealtimeFeed", "Verification", "CLinux"]
+        dependencies: [
+            "Transit", "Schedule", "RealtimeFeed", "Verification", "LoadKit", "Telemetry", "CLibPQ",
+            "CLinux",
+        ]
     ),
 ]
+
+// Checks that hold for any bytes: a test replays their corpus, libFuzzer looks for more (`make fuzz`).
+let fuzzing: [Target] =
+    [
+        library(
+            "FuzzChecks",
+            path: "fuzz/Checks",
+            dependencies: ["RiderIngestService", "Messages", "Web"]
+        )
+    ]
+    // Without `--sanitize=fuzzer` these have no main function.
+    + (Context.environment["ALONGSIDE_FUZZ"] == nil
+        ? []
+        : [
+            executable("fuzz-positions", path: "fuzz/Positions", dependencies: ["FuzzChecks"]),
+            executable("fuzz-messages", path: "fuzz/Messages", dependencies: ["FuzzChecks"]),
+        ])
 
 let testTargets: [Target] = [
     // A peer in a process of its own, so that tests can kill and freeze it.
@@ -203,6 +232,7 @@ let testTargets: [Target] = [
     tests("TransitTests", dependencies: ["Transit", "TestKit"]),
     tests("ScheduleTests", dependencies: ["Schedule", "Transit", "TestKit"]),
     tests("MessagesTests", dependencies: ["Messages", "TestKit"]),
+    tests("FuzzCorpusTests", dependencies: ["FuzzChecks", "Messages", "TestKit"]),
     tests(
         "RealtimeFeedTests",
         dependencies: ["RealtimeFeed", "TestKit"],
@@ -256,6 +286,13 @@ let testTargets: [Target] = [
             "Transit", "Web", "TestKit",
         ]
     ),
+    tests(
+        "FleetDrills",
+        dependencies: [
+            "LoadKit", "Database", "RealtimeFeed", "Transit",
+            "AuthMain", "RiderIngestMain", "VerifierMain", "FeedMain", "AlongsideMain",
+        ]
+    ),
     tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit"]),
     tests(
         "ToolsTests",
@@ -291,5 +328,5 @@ let package = Package(
         .executable(name: "bench", targets: ["BenchMain"]),
         .executable(name: "bus-peer", targets: ["BusPeer"]),
     ],
-    targets: cLibraries + shared + services + clients + tools + testTargets
+    targets: cLibraries + shared + services + clients + tools + fuzzing + testTargets
 )

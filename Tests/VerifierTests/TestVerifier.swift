@@ -36,7 +36,8 @@ final class TestVerifier: Sendable {
     ) {
         let published = Publications()
         self.published = published
-        pool = Database(database)
+        let pool = Database(database)
+        self.pool = pool
         node = VerifierNode(
             VerifierNode.Surroundings(
                 instance: instance,
@@ -44,6 +45,7 @@ final class TestVerifier: Sendable {
                 pool: pool,
                 thresholds: circumstances().thresholds,
                 circumstances: circumstances,
+                schedule: { Self.schedule },
                 publish: { topic, key, body in
                     published.all.withLock { $0.append((topic, key, body)) }
                 },
@@ -54,7 +56,17 @@ final class TestVerifier: Sendable {
         )
     }
 
-    /// Ends its connections.
+    /// What the admin's status says of the schedule.
+    static let schedule = VerifierStatusReply.Schedule(
+        source: "course.zip",
+        contentHash: "00ff",
+        loadedAt: Course.start,
+        trips: 3,
+        shapes: 1,
+        timeZone: "Etc/UTC"
+    )
+
+    /// Ends its connections, as a crash would.
     func close() async {
         await node.close()
         await pool.close()

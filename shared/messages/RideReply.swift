@@ -44,6 +44,8 @@ public struct RideReply: Equatable, Sendable {
         case exported([UInt8])
         /// Another ride of this rider is active; it is to be superseded first.
         case conflict(rideID: UniqueID)
+        /// One ride with its points.
+        case ride(RideDetailReply)
         /// Nothing was done.
         case refused(RideRefusal)
     }

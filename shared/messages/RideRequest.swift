@@ -40,6 +40,9 @@ public struct RideRequest: Equatable, Sendable {
         case eraseRider(EraseRider)
         /// Everything stored about a rider; any verifier answers it.
         case exportRider(ExportRider)
+        /// One ride with its points and why each counted as it did, for the admin; any verifier
+        /// answers it.
+        case ride(RideDetailQuery)
     }
 }
 

@@ -81,6 +81,9 @@ extension RideReply: WireMessage {
         case .refused(let refusal):
             message.body_case = ALONGSIDE__RIDE_REPLY__BODY_REFUSED
             message.refused = refusal.wire(arena)
+        case .ride(let ride):
+            message.body_case = ALONGSIDE__RIDE_REPLY__BODY_RIDE
+            message.ride = ride.wire(arena)
         }
     }
 }
@@ -122,6 +125,8 @@ extension RideReply.Body {
             self = .conflict(rideID: try uniqueID(1, message.conflict, "conflict"))
         case ALONGSIDE__RIDE_REPLY__BODY_REFUSED:
             self = .refused(RideRefusal(try pointee(message.refused, "refused")))
+        case ALONGSIDE__RIDE_REPLY__BODY_RIDE:
+            self = .ride(try RideDetailReply(pointee(message.ride, "ride")))
         default: throw .unknownBody
         }
     }

@@ -74,6 +74,11 @@ extension RideRequest: WireMessage {
                 (wire.has_received_at, wire.received_at) = (1, export.receivedAt)
                 (wire.has_page, wire.page) = (1, UInt32(wire: export.page))
             }
+        case .ride(let query):
+            message.body_case = ALONGSIDE__RIDE_REQUEST__BODY_RIDE
+            message.ride = arena.message(alongside__ride_detail_query__init) { wire in
+                (wire.has_ride_id, wire.ride_id) = (1, arena.id(query.rideID))
+            }
         }
     }
 }
@@ -149,6 +154,11 @@ extension RideRequest.Body {
                     receivedAt: wire.received_at,
                     page: Int(wire.page)
                 )
+            )
+        case ALONGSIDE__RIDE_REQUEST__BODY_RIDE:
+            let wire = try pointee(message.ride, "ride")
+            self = .ride(
+                RideDetailQuery(rideID: try uniqueID(wire.has_ride_id, wire.ride_id, "ride_id"))
             )
         default: throw .unknownBody
         }

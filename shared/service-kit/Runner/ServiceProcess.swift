@@ -93,6 +93,13 @@ struct ServiceProcess: Sendable {
         if let tokens { services.append(tokens.service) }
         services += parts.foundations
         if let bus {
+            if let pool = database?.pool {
+                do {
+                    try await InstanceClaim.check(instance, in: pool)
+                } catch {
+                    throw StartFault("\(error)")
+                }
+            }
             do { try bus.start() } catch { throw StartFault("\(error)") }
             undo.add { await bus.shutdown() }
             services.append(ClosingService("bus") { await bus.shutdown() })

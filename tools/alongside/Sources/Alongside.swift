@@ -10,6 +10,8 @@ public enum Alongside {
 
           up [--demo] [--<setting> VALUE]...  the whole product on one port; --help lists all
           migrate                            bring DATABASE_URL up to this version
+          doctor                             who lives and owns what behind DATABASE_URL, and
+                                             what to do where something is wrong (exit code 1)
           schedule check FILE|URL            load a schedule and say what is in it
           schedule rebase IN OUT --today [--time HH:MM]
                                              a copy whose trips run now and every day
@@ -36,6 +38,10 @@ public enum Alongside {
                 return try up(rest, environment, &signals)
             case ("migrate", []):
                 try migrate(environment)
+            case ("doctor", []):
+                let diagnosis = try DoctorCommand.examine(environment: environment)
+                say(diagnosis.text)
+                return diagnosis.isWell ? 0 : 1
             case ("schedule", let rest) where rest.first == "check" && rest.count == 2:
                 say(try ScheduleCommand.check(rest[1]))
             case ("schedule", let rest) where rest.first == "rebase" && rest.count >= 4:

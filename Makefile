@@ -4,7 +4,7 @@ SWIFT_RELEASE = swift build -c release --static-swift-stdlib
 FORMATTED = services shared clients tools Tests Package.swift
 export PORT ?= 8080
 
-.PHONY: help run build test lint format bench generate clean
+.PHONY: help run build test soak lint format bench generate clean
 
 help:            ## these lines
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -19,6 +19,10 @@ build:           ## release build of every executable
 test:            ## every test; long drills in a short form
 	scripts/bootstrap --tests
 	scripts/test
+
+soak:            ## the tests whose full form takes long: every wrong trip that a recorded bus could be taken for
+	scripts/bootstrap --tests
+	ALONGSIDE_SOAK=1 ALONGSIDE_SANITIZE=no scripts/test ReplayTests
 
 lint:            ## formatting, generated files, words that do not belong
 	scripts/lint

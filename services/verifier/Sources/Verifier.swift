@@ -14,7 +14,8 @@ public enum Verifier {
     public static let schema = ServiceSchema(
         "verifier",
         migrations: [
-            Migration(name: "0001-rides", bytes: PackageResources._001_rides_sql)
+            Migration(name: "0001-rides", bytes: PackageResources._001_rides_sql),
+            Migration(name: "0003-witnesses", bytes: PackageResources._003_witnesses_sql),
         ]
     )
 

@@ -45,11 +45,24 @@ enum VerifierSettings {
         in: .zero...(.seconds(3600)),
         "Time between a point and a trusted vehicle beyond which they are not compared; 0 is off."
     )
+    private static let verifyStep = Setting.number(
+        "RIDER_VERIFY_STEP",
+        default: 0,
+        in: 0...1000,
+        "Metres that the point which verifies a ride must lie ahead of the one before; 0 asks for none."
+    )
+    private static let recovery = Setting.number(
+        "RIDER_REGRESSION_RECOVERY",
+        default: 0,
+        in: 0...10_000,
+        "Metres that a rider found too far back must move on to be believed again; 0 is never."
+    )
 
     static var declarations: [SettingDeclaration] {
         [
             shapeDistance.declaration, speed.declaration, early.declaration, late.declaration,
             pointAge.declaration, trustedAge.declaration, skew.declaration,
+            verifyStep.declaration, recovery.declaration,
         ]
     }
 
@@ -63,6 +76,9 @@ enum VerifierSettings {
         thresholds.trustedMaxAgeSeconds = settings[trustedAge].components.seconds
         let maxSkew = settings[skew].components.seconds
         thresholds.corroborationMaxSkewSeconds = maxSkew > 0 ? maxSkew : nil
+        thresholds.verifyStepMeters = settings[verifyStep]
+        let recovery = settings[recovery]
+        thresholds.regressionRecoveryMeters = recovery > 0 ? recovery : nil
         return thresholds
     }
 }

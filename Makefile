@@ -20,6 +20,10 @@ test:            ## every test; long drills in a short form
 	scripts/bootstrap --tests
 	scripts/test
 
+soak:            ## the tests whose full form takes long: every wrong trip that a recorded bus could be taken for
+	scripts/bootstrap --tests
+	ALONGSIDE_SOAK=1 ALONGSIDE_SANITIZE=no scripts/test ReplayTests
+
 lint:            ## formatting, generated files, words that do not belong
 	scripts/lint
 

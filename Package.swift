@@ -178,6 +178,8 @@ let tools: [Target] = [
         path: "tools/ridersim/Sources",
         dependencies: ["VehiclePositionsKit", "Schedule", "Transit", "Web", "CLinux"]
     ),
+    // Recorded vehicles taken through the rules; for the operator's command and for tests.
+    library("Replay", path: "tools/replay", dependencies: ["Transit", "Verification"]),
     executable("RiderSimMain", path: "tools/ridersim/Main", dependencies: ["RiderSimulation"]),
     library(
         "Operations",
@@ -294,6 +296,7 @@ let testTargets: [Target] = [
         ]
     ),
     tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit"]),
+    tests("ReplayTests", dependencies: ["Replay", "Schedule", "Transit", "Verification"]),
     tests(
         "ToolsTests",
         dependencies: [

@@ -17,6 +17,7 @@ public enum Verifier {
             Migration(name: "0001-rides", bytes: PackageResources._001_rides_sql),
             Migration(name: "0002-operators", bytes: PackageResources._002_operators_sql),
             Migration(name: "0003-erased-riders", bytes: PackageResources._003_erased_riders_sql),
+            Migration(name: "0004-witnesses", bytes: PackageResources._004_witnesses_sql),
         ]
     )
 

@@ -249,7 +249,7 @@ let testTargets: [Target] = [
         ]
     ),
     tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit"]),
-    tests("ToolsTests", dependencies: ["RiderSimulation", "Operations", "TestKit"]),
+    tests("ToolsTests", dependencies: ["RiderSimulation", "Operations", "ServiceKit", "TestKit", "Web"]),
     tests(
         "EndToEnd",
         dependencies: [

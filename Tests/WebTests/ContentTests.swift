@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestKit
 import Testing
 
 @testable import Web

@@ -1,4 +1,5 @@
 import Synchronization
+import TestKit
 import Testing
 
 @testable import Web

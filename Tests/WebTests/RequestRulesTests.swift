@@ -1,4 +1,5 @@
 import Telemetry
+import TestKit
 import Testing
 
 @testable import Web

@@ -5,9 +5,6 @@
 struct Gateway: Sendable {
     /// The largest body that any endpoint takes; each service has its own, smaller caps.
     static let bodyLimit = "1MiB"
-    /// How long a request waits for a service that is being started again.
-    static let retryDuration = "6s"
-
     let routes: RouteTable
     /// `host:port` of each running instance, by service.
     let upstreams: [String: [String]]
@@ -15,6 +12,8 @@ struct Gateway: Sendable {
     let supervisor: String
     let bind: String
     let port: Int
+    /// How long a request waits for a service that is being started again.
+    var retryDuration = "6s"
 
     /// The Caddyfile, the same text for the same input.
     var caddyfile: String {
@@ -77,7 +76,7 @@ struct Gateway: Sendable {
         \thandle \(pattern) {
         \t\treverse_proxy \(addresses.joined(separator: " ")) {
         \t\t\tlb_policy round_robin
-        \t\t\tlb_try_duration \(Self.retryDuration)
+        \t\t\tlb_try_duration \(retryDuration)
         \t\t\tlb_try_interval 100ms
         \t\t\tflush_interval -1
         \t\t}

@@ -1,4 +1,5 @@
 internal import CLinux
+internal import FoundationEssentials
 internal import Glibc
 
 /// Folders that nobody else may enter, at short paths: a Unix socket's path holds 107 bytes.
@@ -21,5 +22,12 @@ enum PrivateFolder {
         }
         guard chmod(path, 0o700) == 0, information.st_uid == owner || chown(path, owner, group) == 0
         else { throw OperationError("cannot take over \(path): \(lastErrorText())") }
+    }
+
+    /// Removes the files of a folder, not the folders in it.
+    static func empty(_ path: String) {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
+            unlink(path + "/" + name)
+        }
     }
 }

@@ -188,6 +188,8 @@ final class UpCommand {
         if prefix.isEmpty {
             let sockets = PrivateFolder.sockets(of: folder.path)
             try PrivateFolder.make(sockets, owner: geteuid(), group: getegid())
+            // A killed process leaves its sockets behind; no process of ours is alive at this point.
+            PrivateFolder.empty(sockets)
             shared["BUS_URL_PREFIX"] = "ipc://\(sockets)/"
         } else if prefix.hasPrefix("tcp://"), settings[UpSettings.busPublicKey] == nil {
             let keys = try BusKeys.kept(in: folder)

@@ -1,26 +1,30 @@
-import CMicrohttpd
-import Testing
-
-@testable import Web
+internal import Glibc
+public import Web
 
 /// One answer as it came over the wire.
-struct RawResponse: Sendable {
-    let status: Int
-    let headers: HTTPHeaders
-    let body: String
+public struct RawResponse: Sendable {
+    /// The status code.
+    public let status: Int
+    /// All headers in their order.
+    public let headers: HTTPHeaders
+    /// The body as text.
+    public let body: String
 }
 
 /// A TCP client that sends exactly the bytes it is given.
 ///
-/// Its calls block threads of its own, never
-/// the pool that handlers run on.
-final class RawSocket: Sendable {
+/// Its calls block threads of its own, never the pool that handlers run on.
+public final class RawSocket: Sendable {
     /// How long a test waits for bytes before it fails.
     private static let timeoutSeconds = 20
 
-    let descriptor: Int32
+    /// The socket; it is closed with this value.
+    public let descriptor: Int32
 
-    init(port: Int) async throws {
+    /// Connects to a port of this machine.
+    ///
+    /// - Throws: ``RawSocketError`` when nobody listens there.
+    public init(port: Int) async throws {
         descriptor = try await Self.offPool {
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
@@ -38,7 +42,7 @@ final class RawSocket: Sendable {
                 )
             }
             guard failed == 0 else {
-                _ = CMicrohttpd.close(descriptor)
+                _ = Glibc.close(descriptor)
                 throw RawSocketError.refused
             }
             return descriptor
@@ -46,22 +50,23 @@ final class RawSocket: Sendable {
     }
 
     /// Takes over a socket that has left the server, waiting for bytes like the others.
-    init(adopting descriptor: Int32) {
+    public init(adopting descriptor: Int32) {
         self.descriptor = descriptor
-        _ = alongside_mhd_block(descriptor)
+        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK)
     }
 
-    deinit { _ = CMicrohttpd.close(descriptor) }
+    deinit { _ = Glibc.close(descriptor) }
 
-    func send(_ text: String) async throws { try await send(Array(text.utf8)) }
+    /// Sends a text as UTF-8.
+    public func send(_ text: String) async throws { try await send(Array(text.utf8)) }
 
     /// Sends all bytes; a peer that closes early is no failure here, its answer tells.
-    func send(_ bytes: [UInt8]) async throws {
+    public func send(_ bytes: [UInt8]) async throws {
         try await Self.offPool { [descriptor] in
             var rest = bytes[...]
             while !rest.isEmpty {
                 let sent = rest.withUnsafeBytes {
-                    CMicrohttpd.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                    Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
                 }
                 guard sent > 0 else { return }
                 rest = rest.dropFirst(sent)
@@ -70,7 +75,7 @@ final class RawSocket: Sendable {
     }
 
     /// Reads one answer with a `Content-Length`; interim 100 answers are passed over.
-    func response(hasBody: Bool = true) async throws -> RawResponse {
+    public func response(hasBody: Bool = true) async throws -> RawResponse {
         try await Self.offPool { [descriptor] in
             while true {
                 var head: [UInt8] = []
@@ -102,20 +107,20 @@ final class RawSocket: Sendable {
     }
 
     /// Reads exactly so many bytes.
-    func bytes(_ count: Int) async throws -> [UInt8] {
+    public func bytes(_ count: Int) async throws -> [UInt8] {
         try await Self.offPool { [descriptor] in try Self.read(descriptor, count) }
     }
 
     /// True when the peer closes, after what it still sends.
     ///
     /// The library's own refusals (0.9.75) carry their head twice, so some bytes may be left over.
-    func isClosedByPeer() async throws -> Bool {
+    public func isClosedByPeer() async throws -> Bool {
         try await Self.offPool { [descriptor] in
             var bytes = [UInt8](repeating: 0, count: 1024)
             while true {
                 let count = recv(descriptor, &bytes, bytes.count, 0)
                 if count > 0 { continue }
-                return count == 0 || alongside_mhd_errno() == ECONNRESET
+                return count == 0 || errno == ECONNRESET
             }
         }
     }
@@ -137,51 +142,15 @@ final class RawSocket: Sendable {
         _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            BackgroundThread.start { continuation.resume(with: Result { try body() }) }
+            detachThread { continuation.resume(with: Result { try body() }) }
         }
     }
 }
 
-enum RawSocketError: Error {
+/// Why a raw exchange came to nothing.
+public enum RawSocketError: Error {
+    /// Nobody listens.
     case refused
+    /// The peer closed, or was silent for too long, after what is told.
     case closed(String)
-}
-
-/// Starts a server for one test, hands its port over and stops it.
-func withServer<Value>(
-    _ endpoints: [Endpoint],
-    _ configuration: HTTPServerConfiguration = HTTPServerConfiguration(),
-    authorizer: any Authorizer = NoAuthorizer(),
-    _ body: (Int, HTTPServer) async throws -> Value
-) async throws -> Value {
-    let server = try HTTPServer(
-        endpoints: endpoints,
-        configuration: configuration,
-        authorizer: authorizer
-    )
-    let port = try server.start()
-    do {
-        let value = try await body(port, server)
-        await server.shutdown(within: .seconds(5))
-        return value
-    } catch {
-        await server.shutdown(within: .zero)
-        throw error
-    }
-}
-
-/// One request over a connection of its own.
-func fetch(_ port: Int, _ request: String) async throws -> RawResponse {
-    let socket = try await RawSocket(port: port)
-    try await socket.send(request)
-    return try await socket.response(hasBody: !request.hasPrefix("HEAD"))
-}
-
-/// A GET with nothing but a Host.
-func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: t\r\n\r\n" }
-
-/// A POST of JSON.
-func post(_ path: String, _ body: String, _ headers: String = "") -> String {
-    "POST \(path) HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\n\(headers)"
-        + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
 }

@@ -1,0 +1,45 @@
+import Foundation
+import TestKit
+
+/// The real gateway on a configuration of its own.
+final class RunningCaddy {
+    private let process = Process()
+    private let folder: String
+
+    /// Starts Caddy.
+    ///
+    /// - Parameter caddyfile: The configuration.
+    /// - Throws: When the program cannot be started.
+    init(_ caddyfile: String) throws {
+        folder = NSTemporaryDirectory() + "/alongside-caddy-\(UInt32.random(in: 0 ... .max))"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let file = folder + "/Caddyfile"
+        try Data(caddyfile.utf8).write(to: URL(fileURLWithPath: file))
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/caddy")
+        process.arguments = ["run", "--config", file, "--adapter", "caddyfile"]
+        process.environment = [
+            "HOME": folder, "XDG_DATA_HOME": folder, "XDG_CONFIG_HOME": folder,
+            "PATH": "/usr/bin:/bin",
+        ]
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+    }
+
+    func waitUntilListening(on port: Int) async throws {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while true {
+            if (try? await RawSocket(port: port)) != nil { return }
+            guard process.isRunning, ContinuousClock.now < deadline else {
+                throw RawSocketError.refused
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    func stop() {
+        process.terminate()
+        process.waitUntilExit()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+}

@@ -44,6 +44,7 @@ public enum Feed {
                 metrics: context.metrics
             )
         )
+        await intake.prepare()
         let publisher = FeedPublisher(
             maxAge: context.settings[FeedSettings.pointAge].components.seconds,
             metrics: context.metrics,

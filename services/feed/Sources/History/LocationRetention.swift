@@ -14,11 +14,11 @@ struct LocationRetention: Sendable {
     let now: @Sendable () -> UnixSeconds
     let logger: Logger
 
-    /// Looks at once and then at each interval until the task is cancelled.
+    /// Looks at each interval until the task is cancelled; the first look is the caller's.
     func run() async {
-        while !Task.isCancelled {
+        while true {
+            do { try await Task.sleep(for: Self.interval) } catch { return }
             await step()
-            try? await Task.sleep(for: Self.interval)
         }
     }
 

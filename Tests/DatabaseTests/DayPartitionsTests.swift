@@ -5,7 +5,14 @@ import Transit
 
 /// Partitions by day: made ahead, filled from the default one, dropped when they are old.
 @Suite(.timeLimit(.minutes(1))) struct DayPartitionsTests {
-    private let partitions = DayPartitions(schema: "public", table: "points", column: "at")
+    /// Points come up to an hour late.
+    private let partitions = DayPartitions(
+        schema: "public",
+        table: "points",
+        column: "at",
+        receivedColumn: "received",
+        lateness: 3600
+    )
     /// 2026-02-16T16:00:00Z.
     private let now: UnixSeconds = 1_771_257_600
     /// 2026-02-16T00:00:00Z.
@@ -18,7 +25,7 @@ import Transit
         let test = try await ThrowawayPostgres.shared.database()
         try await test.run(
             """
-            CREATE TABLE points (id int, at timestamptz, note text NOT NULL DEFAULT 'x',
+            CREATE TABLE points (id int, at timestamptz, received timestamptz NOT NULL,
                 PRIMARY KEY (id, at)) PARTITION BY RANGE (at);
             CREATE TABLE points_default PARTITION OF points DEFAULT;
             """
@@ -41,25 +48,31 @@ import Transit
 
     private func insert(_ test: TestDatabase, _ instants: [UnixSeconds]) async throws {
         for instant in instants {
-            try await test.run("INSERT INTO points VALUES (1, to_timestamp(\(instant)))")
+            try await test.run(
+                "INSERT INTO points SELECT 1, t, t FROM to_timestamp(\(instant)) t"
+            )
         }
     }
 
-    @Test func `yesterday, today and two days ahead are made, once`() async throws {
-        try await withTable { test, connection async throws in
-            let first = try await maintain(connection, at: now)
-            let names = ["15", "16", "17", "18"].map { "points_202602\($0)" }
-            #expect(first.made == names)
-            #expect(try await maintain(connection, at: now).isEmpty)
+    @Test(arguments: [(3600, "16"), (3599, "15")] as [(Int64, String)])
+    func `the days that points may belong to and two ahead are made, once`(
+        second: Int64,
+        first: String
+    ) async throws {
+        try await withTable { _, connection async throws in
+            let change = try await maintain(connection, at: midnight + second)
+            let days = (Int(first) ?? 0)...18
+            #expect(change.made == days.map { "points_202602\($0)" })
+            #expect(try await maintain(connection, at: midnight + second).isEmpty)
+            #expect(try await maintain(connection, at: midnight + day - 1).isEmpty)
             let next = try await maintain(connection, at: midnight + day)
             #expect(next.made == ["points_20260219"])
-            #expect(try await maintain(connection, at: midnight + day - 1).isEmpty)
         }
     }
 
     @Test func `rows lie in the day of their time, to the second`() async throws {
         try await withTable { test, connection async throws in
-            _ = try await maintain(connection, at: now)
+            _ = try await maintain(connection, at: midnight)
             try await insert(
                 test,
                 [midnight - 1, midnight, midnight + day - 1, midnight + day, midnight - 5 * day]
@@ -76,7 +89,7 @@ import Transit
         try await withTable { test, connection async throws in
             try await insert(test, [midnight, midnight + 1, midnight - 9 * day])
             let change = try await maintain(connection, at: now)
-            #expect(change.made.count == 4)
+            #expect(change.made.count == 3)
             #expect(try await test.number("SELECT count(*) FROM points_20260216") == 2)
             #expect(try await test.number("SELECT count(*) FROM points_default") == 1)
             // The key holds over old and new rows.
@@ -85,22 +98,43 @@ import Transit
         }
     }
 
-    @Test func `a day is dropped when all of it is older than the cutoff`() async throws {
+    @Test func `points go once they were received before the cutoff, to the second`()
+        async throws
+    {
         try await withTable { test, connection async throws in
-            _ = try await maintain(connection, at: now)
-            try await insert(test, [midnight - 1, midnight])
-            let early = try await maintain(connection, at: now, keepingFrom: midnight - 1)
-            #expect(early.dropped == [])
-            let change = try await maintain(connection, at: now, keepingFrom: midnight)
-            #expect(change.dropped == ["points_20260215"])
-            #expect(change.made == [])
-            #expect(try await test.number("SELECT count(*) FROM points") == 1)
-            // A dropped day is not made again, and its late rows go from the default partition.
-            try await insert(test, [midnight - 1, midnight - 2, midnight - 3])
-            let again = try await maintain(connection, at: now, keepingFrom: midnight, batch: 2)
-            #expect(again.made == [])
-            #expect(again.deletedRows == 3)
-            #expect(try await test.number("SELECT count(*) FROM points") == 1)
+            _ = try await maintain(connection, at: midnight)
+            try await insert(test, [midnight - 1, midnight, midnight + 1, midnight - 30 * day])
+            // Measured before midnight, received an hour later.
+            try await test.run(
+                """
+                INSERT INTO points VALUES (2, to_timestamp(\(midnight - 1)),
+                    to_timestamp(\(midnight + 3599)))
+                """
+            )
+            for (cutoff, dropped, deleted, left) in [
+                (midnight - 1, [], 1, 4), (midnight, [], 1, 3), (midnight + 1, [], 1, 2),
+                (midnight + 3599, [], 1, 1), (midnight + 3600, ["points_20260215"], 0, 0),
+            ] as [(UnixSeconds, [String], Int, Int)] {
+                let change = try await maintain(connection, at: midnight, keepingFrom: cutoff)
+                #expect(change.dropped == dropped)
+                #expect(change.deletedRows == deleted)
+                #expect(try await test.number("SELECT count(*) FROM points") == left)
+            }
+        }
+    }
+
+    @Test func `many points go in batches, and nothing goes without a cutoff`() async throws {
+        try await withTable { test, connection async throws in
+            try await insert(test, (0..<7).map { midnight + $0 })
+            #expect(try await maintain(connection, at: now).deletedRows == 0)
+            let change = try await maintain(
+                connection,
+                at: now,
+                keepingFrom: midnight + 5,
+                batch: 2
+            )
+            #expect(change.deletedRows == 5)
+            #expect(try await test.number("SELECT count(*) FROM points") == 2)
         }
     }
 
@@ -126,7 +160,7 @@ import Transit
                 async let first = maintain(connection, at: now + round * 10 * day)
                 async let second = maintain(other, at: now + round * 10 * day)
                 let made = try await (first.made + second.made).count
-                #expect(made == 4)
+                #expect(made == 3)
             }
             await other.close()
         }
@@ -154,7 +188,7 @@ import Transit
             let error = await failure { try await maintain(connection, at: now) }
             #expect(error?.sqlState == "55P03")
             _ = try await blocking.value
-            #expect(try await maintain(connection, at: now).made.count == 4)
+            #expect(try await maintain(connection, at: now).made.count == 3)
             await reader.close()
         }
     }

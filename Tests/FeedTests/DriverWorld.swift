@@ -227,6 +227,7 @@ private struct RunningReplica {
                 writing: DatabaseConfiguration(url: database.url, role: Feed.schema.role),
                 schedule: schedule,
                 accounts: accounts.directory,
+                verifiers: .absent,
                 now: { clock.now },
                 logger: .silent,
                 metrics: metrics

@@ -170,21 +170,34 @@ import Web
         )
     }
 
-    @Test func `whole days are dropped once they are older than the retention`() async throws {
+    @Test func `points go a retention after their receipt, and their day with them`()
+        async throws
+    {
         try await withPoints([0, 86_400]) { world async throws in
             let pool = world.database.open(connections: 1, role: Feed.schema.role)
             let count = "SELECT count(*) FROM feed.location_points"
-            // 16:00 UTC: the 15th is over for a day when the cutoff passes its midnight.
-            await retention(world, pool, period: 7 * 86_400).step()
+            let days =
+                "SELECT count(*) FROM pg_inherits WHERE inhparent = 'feed.location_points'::regclass"
+            let week: Int64 = 7 * 86_400
+            await retention(world, pool, period: week).step()
             #expect(try await world.number(count) == 2)
-            world.clock.advance(by: 7 * 86_400 - 16 * 3600 - 1)
-            await retention(world, pool, period: 7 * 86_400).step()
+            // The second was measured a day earlier, but received with the first.
+            world.clock.advance(by: week)
+            await retention(world, pool, period: week).step()
             #expect(try await world.number(count) == 2)
+            let before = try await world.number(days)
             world.clock.advance(by: 1)
             await retention(world, pool, period: nil).step()
             #expect(try await world.number(count) == 2)
-            await retention(world, pool, period: 7 * 86_400).step()
-            #expect(try await world.number(count) == 1)
+            await retention(world, pool, period: week).step()
+            #expect(try await world.number(count) == 0)
+            #expect(try await world.number(days) == before)
+            // 16:00 on the 16th: the 15th may go a day after its end, eight hours later.
+            world.clock.advance(by: 8 * 3600)
+            await retention(world, pool, period: week).step()
+            #expect(
+                try await world.number("\(days) AND inhrelid::regclass::text LIKE '%0215'") == 0
+            )
             await pool.close()
         }
     }

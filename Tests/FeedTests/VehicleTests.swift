@@ -289,7 +289,7 @@ import Web
             #expect(
                 idle.keys == [
                     "status", "uptime_seconds", "active_vehicles", "total_vehicles_tracked",
-                    "skewed_reports",
+                    "skewed_reports", "verifiers",
                 ]
             )
             #expect(idle["active_vehicles"]?.number == 0)

@@ -18,6 +18,7 @@ struct DriverIntake: Sendable {
         /// The schedule in use; nil while there is none.
         let schedule: @Sendable () -> ScheduleIndex?
         let accounts: AccountDirectory
+        let verifiers: VerifierRollCall
         let now: @Sendable () -> UnixSeconds
         let logger: Logger
         let metrics: Metrics
@@ -131,6 +132,7 @@ struct DriverIntake: Sendable {
             StatusEndpoint(
                 database: database,
                 tracker: tracker,
+                verifiers: surroundings.verifiers,
                 now: now,
                 startedAt: Timestamps.monotonicNanoseconds()
             ).endpoint,

@@ -32,6 +32,7 @@ public enum Feed {
 
     private static func build(_ context: ServiceContext) async throws -> ServiceParts {
         let schedule = try await ScheduleSettings.source(context)
+        let bus = context.bus
         let intake = DriverIntake(
             DriverIntake.Surroundings(
                 settings: context.settings,
@@ -39,6 +40,12 @@ public enum Feed {
                 writing: context.databaseConfiguration,
                 schedule: { schedule.current?.index },
                 accounts: .absent,
+                verifiers: VerifierRollCall(
+                    living: { bus.instances(of: ServiceNames.verifier) },
+                    ask: { body, instance, timeout, trace in
+                        try? await bus.request(body, to: instance, timeout: timeout, trace: trace)
+                    }
+                ),
                 now: context.clock.now,
                 logger: context.logger,
                 metrics: context.metrics
@@ -51,7 +58,7 @@ public enum Feed {
             drivers: { intake.drivers(at: $0).published }
         )
         if context.settings[FeedSettings.riderMode] {
-            context.bus.subscribe(topic: BusTopics.estimates, of: ServiceNames.verifier) {
+            bus.subscribe(topic: BusTopics.estimates, of: ServiceNames.verifier) {
                 publisher.heard($0.body)
             }
         }

@@ -33,5 +33,7 @@ bench: build     ## the benchmarks against their named peers
 generate:        ## protobuf code from the .proto files
 	scripts/generate-protobuf
 
+# A clone in a folder that only root may enter has its database elsewhere; the file says where.
 clean:           ## forget builds, the Python tools and the data of `make run`
+	@case "$$(cat .alongside/database-folder 2>/dev/null)" in /var/lib/alongside-*) rm -rf "$$(cat .alongside/database-folder)";; esac
 	rm -rf .build .venv .alongside

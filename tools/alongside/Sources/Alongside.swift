@@ -8,13 +8,13 @@ public enum Alongside {
     static let usage = """
         alongside - run and operate Alongside
 
-          up [--demo]                        the whole product on one port (PORT, 8080)
+          up [--demo] [--<setting> VALUE]...  the whole product on one port; --help lists all
           migrate                            bring DATABASE_URL up to this version
           schedule check FILE|URL            load a schedule and say what is in it
           schedule rebase IN OUT --today [--time HH:MM]
                                              a copy whose trips run now and every day
           keys derive                        the verification keys of each family of tokens
-          help                               this text, and the settings of up
+          help                               this text
         """
 
     /// Runs a command on the calling thread, which must be the main thread.
@@ -28,15 +28,8 @@ public enum Alongside {
         var signals = SignalWait()
         do throws(OperationError) {
             switch (arguments.first, Array(arguments.dropFirst())) {
-            case ("up", let rest) where rest.allSatisfy { ["--demo", "-demo"].contains($0) }:
-                let settings = try settings(environment)
-                let up = UpCommand(
-                    settings,
-                    environment: environment,
-                    isDemo: !rest.isEmpty,
-                    say: say
-                )
-                try up.run(signals: &signals)
+            case ("up", let rest):
+                return try up(rest, environment, &signals)
             case ("migrate", []):
                 try migrate(environment)
             case ("schedule", let rest) where rest.first == "check" && rest.count == 2:
@@ -47,7 +40,6 @@ public enum Alongside {
                 try deriveKeys(environment)
             case ("help", _), ("--help", _), ("-help", _), ("-h", _):
                 say(usage)
-                say("\n" + UpSettings.table.help(program: "up", summary: "Settings of up."))
             default:
                 complain(usage)
                 return 2
@@ -59,11 +51,53 @@ public enum Alongside {
         }
     }
 
+    private static func up(
+        _ arguments: [String],
+        _ environment: [String: String],
+        _ signals: inout SignalWait
+    ) throws(OperationError) -> Int32 {
+        let table = UpSettings.table
+        let line: CommandLineArguments
+        do {
+            line = try table.parse(
+                arguments,
+                beside: ["demo", "help", "print-configuration"].map { CommandLineOption($0) }
+            )
+        } catch {
+            complain("alongside up: \(error); alongside up --help lists all")
+            return 2
+        }
+        if line.has("help") {
+            let summary = """
+                Runs the whole product on one port. With --demo it brings a schedule and simulated riders.
+
+                What follows are the settings of up itself; those of the services (docs/reference/settings.md) are
+                handed on.
+                """
+            say(table.help(program: "alongside up [--demo]", summary: summary))
+            return 0
+        }
+        let settings = try settings(environment, table.options(on: line))
+        if line.has("print-configuration") {
+            say(settings.printed(table))
+            return 0
+        }
+        let up = UpCommand(
+            settings,
+            environment: environment,
+            isDemo: line.has("demo"),
+            say: say
+        )
+        try up.run(signals: &signals)
+        return 0
+    }
+
     private static func settings(
-        _ environment: [String: String]
+        _ environment: [String: String],
+        _ options: [String: String] = [:]
     ) throws(OperationError) -> Settings {
         do {
-            return try UpSettings.table.read(environment: environment, options: [:])
+            return try UpSettings.table.read(environment: environment, options: options)
         } catch {
             throw OperationError("\(error)")
         }

@@ -18,11 +18,34 @@ enum LoopbackPort {
         return ports
     }
 
-    /// Whether a server could listen on an address now.
-    static func isFree(_ port: Int, on host: String) -> Bool {
-        guard let bound = bind(host, port) else { return false }
-        close(bound.descriptor)
-        return true
+    /// Why no server could listen on an address now, as a sentence with what to do; nil when one could.
+    static func obstacle(to port: Int, on host: String) -> String? {
+        var hints = addrinfo()
+        hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(host, String(port), &hints, &list) == 0, let address = list?.pointee
+        else {
+            return "BIND = \"\(host)\" is no numeric address; 127.0.0.1, ::1 and 0.0.0.0 are"
+        }
+        defer { freeaddrinfo(list) }
+        let descriptor = socket(address.ai_family, address.ai_socktype, 0)
+        guard descriptor >= 0 else { return "\(host) cannot be used: \(lastErrorText())" }
+        defer { close(descriptor) }
+        var yes: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+        guard Glibc.bind(descriptor, address.ai_addr, address.ai_addrlen) != 0 else { return nil }
+        switch alongside_errno() {
+        case EADDRINUSE:
+            return
+                "port \(port) on \(host) is in use; stop what uses it or set PORT to another port"
+        case EACCES:
+            return "port \(port) needs more rights than this user has; set PORT to 1024 or more"
+        case EADDRNOTAVAIL:
+            return "\(host) is no address of this machine; set BIND to one that is"
+        default:
+            return "cannot listen on \(host), port \(port): \(lastErrorText())"
+        }
     }
 
     private static func bind(_ host: String, _ port: Int) -> (descriptor: Int32, port: Int)? {

@@ -51,25 +51,28 @@ final class UpCommand {
         let routes = try RouteTable(file: installation.routes)
         let port = settings[UpSettings.port]
         let bind = settings[UpSettings.bind]
-        guard LoopbackPort.isFree(port, on: bind) else {
-            throw OperationError(
-                "port \(port) on \(bind) is in use; stop what uses it or set PORT to another port"
-            )
+        if let obstacle = LoopbackPort.obstacle(to: port, on: bind) {
+            throw OperationError(obstacle)
         }
         let folder = try DataFolder(opening: settings[UpSettings.data])
         let lock = try folder.lock()
         defer { close(lock) }
 
         let schedule = try schedule(folder, installation)
-        let postgres = try startDatabase(folder)
+        let own = settings[UpSettings.databaseURL]
+        let postgres = own == nil ? try PrivatePostgres(in: folder) : nil
+        let url = own?.revealed() ?? postgres?.url ?? ""
+        let shared = try sharedEnvironment(folder, url, schedule)
+        for warning in settings.warnings + (try Preflight.check(shared)) {
+            say("warning: \(warning)")
+        }
+        try startDatabase(postgres)
         defer { stop(postgres) }
-        let url = settings[UpSettings.databaseURL]?.revealed() ?? postgres?.url ?? ""
         try migrate(url)
 
         defer { supervisor.stop() }
         let ready = try startOwnServer()
         defer { ready.task.cancel() }
-        let shared = try sharedEnvironment(folder, url, schedule)
         let upstreams = try startServices(installation, folder, shared)
         let gateway = Gateway(
             routes: routes,
@@ -83,16 +86,19 @@ final class UpCommand {
         board.set("up", notReady: nil)
         announce(folder, port)
         if isDemo { try startRiders(installation, folder, schedule, port) }
-        while signals.wait(milliseconds: Self.tickMilliseconds) == nil { supervisor.tick() }
+        var watch = postgres.map { DatabaseWatch($0, say: say) }
+        while signals.wait(milliseconds: Self.tickMilliseconds) == nil {
+            supervisor.tick()
+            watch?.tick()
+        }
         say("\nstopping: gateway, services, database")
         ready.task.cancel()
     }
 
     // MARK: - Database
 
-    private func startDatabase(_ folder: DataFolder) throws(OperationError) -> PrivatePostgres? {
-        guard settings[UpSettings.databaseURL] == nil else { return nil }
-        let postgres = try PrivatePostgres(in: folder)
+    private func startDatabase(_ postgres: PrivatePostgres?) throws(OperationError) {
+        guard let postgres else { return }
         let wasRunning = try postgres.start()
         if wasRunning { say("adopted the private PostgreSQL of an earlier run") }
         do throws(OperationError) {
@@ -101,7 +107,6 @@ final class UpCommand {
             try? postgres.stop()
             throw error
         }
-        return postgres
     }
 
     private func stop(_ postgres: PrivatePostgres?) {

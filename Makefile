@@ -4,7 +4,7 @@ SWIFT_RELEASE = swift build -c release --static-swift-stdlib
 FORMATTED = services shared clients tools fuzz Tests Package.swift
 export PORT ?= 8080
 
-.PHONY: help run build test lint format bench fuzz soak generate clean
+.PHONY: help run build test lint format bench fuzz soak fleet generate clean
 
 help:            ## these lines
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -38,7 +38,7 @@ fuzz:            ## libFuzzer over what strangers send, FUZZ_SECONDS (60) for ea
 	scripts/bootstrap
 	scripts/fuzz
 
-soak:            ## the drills over a fleet under load in their long form, a quarter of an hour
+fleet:           ## the drills over a fleet under load in their long form, a quarter of an hour
 	scripts/bootstrap --tests
 	ALONGSIDE_DRILL=long ALONGSIDE_SANITIZE=no scripts/test FleetDrills
 

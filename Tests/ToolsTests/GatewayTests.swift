@@ -59,6 +59,17 @@ struct GatewayTests {
         ),
         Probe("a climb", "GET /api/v1/auth/trips/..%2F../status HTTP/1.1\r\n\(end)", 404),
         Probe("a path nobody answers", "GET /nowhere HTTP/1.1\r\n\(end)", 404),
+        Probe("users are auth's", "GET /api/v1/admin/users/7 HTTP/1.1\r\n\(end)", 404),
+        Probe(
+            "users' vehicles are the feed's",
+            "GET /api/v1/admin/users/7/vehicles HTTP/1.1\r\n\(end)",
+            503
+        ),
+        Probe(
+            "each of users' vehicles is the feed's",
+            "DELETE /api/v1/admin/users/7/vehicles/bus HTTP/1.1\r\n\(end)",
+            503
+        ),
         Probe("a service that is down", "GET /gtfs-rt/vehicle-positions HTTP/1.1\r\n\(end)", 503),
     ]
 

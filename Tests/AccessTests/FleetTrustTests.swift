@@ -105,11 +105,13 @@ import Web
             body: Array(#"{"handle":"Ada","password":"correct horse battery"}"#.utf8)
         )
         struct SignedUp: Decodable {
-            let account_id: String
+            let accountId: String
             let token: String
         }
-        let ada = try JSONDecoder().decode(SignedUp.self, from: Data(signedUp.body))
-        let id = try #require(UniqueID(ada.account_id))
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        let ada = try decoder.decode(SignedUp.self, from: Data(signedUp.body))
+        let id = try #require(UniqueID(ada.accountId))
         let question = AccountQuery(body: .handle("ada"))
         let instance = try #require(bus.instances(of: ServiceNames.auth).first)
         let answer = try AccountAnswer(
@@ -129,7 +131,7 @@ import Web
             headers: [("Authorization", "Bearer \(ada.token)")]
         )
         #expect(loggedOut.status == 204)
-        let digest = SubjectDigest.text(of: ada.account_id)
+        let digest = SubjectDigest.text(of: ada.accountId)
         try await eventually {
             heard.withLock { $0 }.contains { $0.target == .subject(digest) }
         }

@@ -124,7 +124,8 @@ import Transit
     }
 
     @Test(arguments: [
-        ("rider", "x", "x is not a UUID"), ("account", UniqueID.random().description, "revoke takes"),
+        ("rider", "x", "x is not a UUID"),
+        ("account", UniqueID.random().description, "revoke takes"),
     ])
     func `says what is wrong`(kind: String, id: String, start: String) async {
         let result = await run(kind, id, ["DATABASE_URL": "postgresql:///x"])

@@ -290,8 +290,8 @@ let testTargets: [Target] = [
     tests(
         "AccessTests",
         dependencies: [
-            "Operations", "AuthService", "RiderIngestService", "ServiceKit", "Database",
-            "Transit", "Web", "TestKit",
+            "Operations", "AuthService", "RiderIngestService", "ServiceKit", "Bus", "Database",
+            "Messages", "Telemetry", "Transit", "Web", "TestKit",
         ]
     ),
     tests(

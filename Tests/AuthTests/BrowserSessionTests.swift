@@ -134,6 +134,29 @@ import Web
         }
     }
 
+    @Test func `the browser ends it by the cookie itself, from our own pages alone`() async throws {
+        let database = try await authDatabase()
+        try await addStaff(email: "root@example.org", in: database)
+        try await withAuth(clock: clock, database: database) { auth async throws in
+            let browser = try token(try await open(auth, "root@example.org"))
+            let cookie = ("Cookie", "theme=dark; vp_session=\(browser)")
+            let foreign = ("Sec-Fetch-Site", "cross-site")
+            let refused = try await auth.call(.delete, path, headers: [cookie, foreign])
+            #expect(refused.status == 403)
+            #expect(try await auth.accepts(browser))
+            // A bad header is an error, never a reason to look at the cookie.
+            let bad = ("Authorization", "Bearer x")
+            #expect(try await auth.call(.delete, path, headers: [cookie, bad]).status == 401)
+            // Members' endpoints know no cookie.
+            #expect(try await auth.call(.get, "/api/me", headers: [cookie]).status == 401)
+            let users = "/api/v1/admin/users"
+            #expect(try await auth.call(.get, users, headers: [cookie]).status == 200)
+            let own = ("Sec-Fetch-Site", "same-origin")
+            #expect(try await auth.call(.delete, path, headers: [cookie, own]).status == 204)
+            #expect(try await auth.call(.get, users, headers: [cookie]).status == 401)
+        }
+    }
+
     @Test func `ends with everything else when the account is logged out`() async throws {
         let database = try await authDatabase()
         try await withAuth(clock: clock, database: database) { auth async throws in

@@ -56,6 +56,29 @@ import Web
         }
     }
 
+    @Test func `a revocation stands as long as any token that it is about`() async throws {
+        let database = try await authDatabase()
+        func until() async throws -> UnixSeconds {
+            try await database.query { connection throws(DatabaseError) in
+                try connection.query("SELECT until FROM auth.revocations").one().timestamp(0)
+            }
+        }
+        var member: AuthProcess.Tokens?
+        let long = ["ACCESS_TOKEN_TTL": "24h"]
+        try await withAuth(long, clock: clock, database: database) { auth async throws in
+            member = try await auth.member("ada")
+            #expect(member?.expiresIn == 86_400)
+        }
+        let token = try #require(member?.token)
+        clock.advance(by: 60)
+        try await withAuth(clock: clock, database: database) { auth async throws in
+            _ = try await auth.call(.post, "/api/v1/auth/logout", token: token)
+            #expect(try await until() == clock.now - 60 + 86_400)
+            clock.advance(by: 86_400 - 61)
+            #expect(try await !auth.accepts(token))
+        }
+    }
+
     @Test func `a token without an id has nothing to revoke`() async throws {
         let database = try await authDatabase()
         try await withAuth(clock: clock, database: database) { auth async throws in

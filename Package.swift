@@ -248,6 +248,14 @@ let testTargets: [Target] = [
             "FeedService", "RealtimeFeed", "Messages", "Telemetry", "Transit", "Web", "TestKit",
         ]
     ),
+    // Every endpoint of every service with every role; what is written about them.
+    tests(
+        "AccessTests",
+        dependencies: [
+            "Operations", "AuthService", "RiderIngestService", "ServiceKit", "Database",
+            "Transit", "Web", "TestKit",
+        ]
+    ),
     tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit"]),
     tests(
         "ToolsTests",

@@ -98,6 +98,8 @@ struct ServiceProcess: Sendable {
             services.append(ClosingService("bus") { await bus.shutdown() })
         }
         services += parts.services
+        // Before anybody can call: until then no token could be judged.
+        await tokens?.revocations.look()
         if let publicServer = try startPublicServer(parts, tokens?.verifier, undo) {
             services.append(publicServer)
         }

@@ -8,7 +8,7 @@ import Web
 @testable import AuthService
 
 /// While the database is away every call about accounts says so, and none goes half way.
-@Suite(.timeLimit(.minutes(1))) struct AccountOutageTests {
+@Suite(.timeLimit(.minutes(3))) struct AccountOutageTests {
     @Test func `every call is 503 with a time to try again, and goes on afterwards`() async throws {
         let postgres = try await ThrowawayPostgres.fresh(settings: ["fsync=off"])
         let database = try await authDatabase(postgres)

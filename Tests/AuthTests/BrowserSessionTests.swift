@@ -8,7 +8,7 @@ import Web
 @testable import AuthService
 
 /// `POST` and `DELETE /api/v1/auth/session` (spec 1.2, architecture section 12).
-@Suite(.timeLimit(.minutes(1))) struct BrowserSessionTests {
+@Suite(.timeLimit(.minutes(3))) struct BrowserSessionTests {
     private let clock = ManualClock()
     private let path = "/api/v1/auth/session"
 

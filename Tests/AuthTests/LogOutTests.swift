@@ -8,7 +8,7 @@ import Web
 @testable import AuthService
 
 /// `POST /api/v1/auth/logout` and `logout-all` (spec 1.2, circles spec 23).
-@Suite(.timeLimit(.minutes(1))) struct LogOutTests {
+@Suite(.timeLimit(.minutes(3))) struct LogOutTests {
     private let clock = ManualClock()
 
     @Test func `ends this session alone, with every token that it had`() async throws {

@@ -246,7 +246,10 @@ let testTargets: [Target] = [
     ),
     tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit"]),
     tests("ReplayTests", dependencies: ["Replay", "Schedule", "Transit", "Verification"]),
-    tests("ToolsTests", dependencies: ["RiderSimulation", "Operations", "ServiceKit", "TestKit", "Web"]),
+    tests(
+        "ToolsTests",
+        dependencies: ["RiderSimulation", "Operations", "ServiceKit", "TestKit", "Web"]
+    ),
     tests(
         "EndToEnd",
         dependencies: [

@@ -40,16 +40,28 @@ struct RegisterRider: Sendable {
         let rider = try await stored(request) { connection throws(DatabaseError) in
             try installation.upsert(at: now, on: connection)
         }
-        return self.answer(rider, at: now)
+        let facts = InstallationFacts(
+            addressBlock: AddressBlock(request.clientAddress).map { block in
+                signer.keyedHash(of: block.description, purpose: "address-block")
+            },
+            installedAt: rider.installedAt,
+            build: installation.build
+        )
+        return self.answer(rider, facts, at: now)
     }
 
-    private func answer(_ rider: Rider, at now: UnixSeconds) -> HTTPResponse {
+    private func answer(
+        _ rider: Rider,
+        _ facts: InstallationFacts,
+        at now: UnixSeconds
+    ) -> HTTPResponse {
         let token = signer.sign(
             TokenClaims(
                 subject: rider.id.description,
                 role: .rider,
                 issuedAt: now,
-                lifetime: lifetime
+                lifetime: lifetime,
+                installation: facts
             )
         )
         var json = JSONWriter()
@@ -133,19 +145,27 @@ private struct Installation: Sendable {
             VALUES ($1, $2, $3, $4, $5, $6, $6)
             ON CONFLICT (installation_id) DO UPDATE SET app_version = excluded.app_version,
                 last_seen_at = GREATEST(r.last_seen_at, excluded.last_seen_at)
-            RETURNING id, (xmax = 0) AS is_new
+            RETURNING id, created_at, (xmax = 0) AS is_new
             """,
             [
                 .uuid(.random()), .uuid(id), .text(platform), .text(appID), .text(appVersion),
                 .timestamp(now),
             ]
         ).one()
-        return Rider(id: try row.uuid("id"), isNew: try row.bool("is_new"))
+        return Rider(
+            id: try row.uuid("id"),
+            isNew: try row.bool("is_new"),
+            installedAt: try row.timestamp("created_at")
+        )
     }
+
+    /// The same for the same release of the same app on the same platform.
+    var build: UInt64 { FNV1a.hash("\(platform)\n\(appID)\n\(appVersion)".utf8) }
 }
 
 /// The pseudonym of an installation.
 private struct Rider: Sendable {
     let id: UniqueID
     let isNew: Bool
+    let installedAt: UnixSeconds
 }

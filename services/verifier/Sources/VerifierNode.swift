@@ -92,6 +92,7 @@ final class VerifierNode: Sendable {
             book: book,
             instance: surroundings.instance,
             thresholds: surroundings.thresholds,
+            metrics: metrics,
             publish: surroundings.publish
         )
         circumstances = surroundings.circumstances

@@ -59,7 +59,14 @@ struct RiderEndpoints: Sendable {
             vehicleID: body.vehicleID,
             boardingStopID: body.boardingStopID,
             destinationStopID: body.destinationStopID,
-            receivedAt: now()
+            receivedAt: now(),
+            installation: request.principal?.installation.map { facts in
+                RiderInstallation(
+                    addressBlock: facts.addressBlock,
+                    installedAt: facts.installedAt,
+                    build: facts.build
+                )
+            }
         )
         var reply = await verifiers.ask(.start(start), slot: slot, trace: request.trace)
         if case .conflict(let other) = reply {

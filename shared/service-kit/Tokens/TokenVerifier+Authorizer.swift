@@ -26,7 +26,8 @@ extension TokenVerifier: Authorizer {
                 role: claims.role,
                 tokenID: claims.tokenID,
                 handle: claims.handle,
-                email: claims.email
+                email: claims.email,
+                installation: claims.installation
             )
         }
     }

@@ -175,7 +175,7 @@ let tools: [Target] = [
     library(
         "RiderSimulation",
         path: "tools/ridersim/Sources",
-        dependencies: ["VehiclePositionsKit", "Schedule", "Transit", "Web", "CLinux"]
+        dependencies: ["VehiclePositionsKit", "Schedule", "ServiceKit", "Transit"]
     ),
     executable("RiderSimMain", path: "tools/ridersim/Main", dependencies: ["RiderSimulation"]),
     library(
@@ -243,7 +243,13 @@ let testTargets: [Target] = [
         ]
     ),
     tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit"]),
-    tests("ToolsTests", dependencies: ["RiderSimulation", "Operations", "ServiceKit", "TestKit", "Web"]),
+    tests(
+        "ToolsTests",
+        dependencies: [
+            "Database", "Operations", "RiderSimMain", "RiderSimulation", "ServiceKit", "Telemetry",
+            "TestKit", "Transit", "VehiclePositionsKit", "Web",
+        ]
+    ),
     tests(
         "EndToEnd",
         dependencies: [

@@ -51,9 +51,10 @@ struct DemoRiders: Sendable {
         }
     }
 
-    /// How far the fleet's clock is ahead of this machine's, in seconds.
+    /// Asks how the fleet's clock is shifted, and fixes it when it is not yet.
     ///
-    /// - Parameter url: The migrated database; the fleet's clock is fixed there when it is not yet.
+    /// - Parameter url: The migrated database.
+    /// - Returns: How far the fleet's clock is ahead of this machine's, in seconds.
     /// - Throws: ``OperationError`` when the database does not tell.
     func clockOffset(_ url: String) throws(OperationError) -> Int64 {
         guard let clockStart else { return 0 }
@@ -88,6 +89,7 @@ struct DemoRiders: Sendable {
     ///   - schedule: The path or address of the schedule that the services have.
     ///   - port: The gateway's.
     ///   - clockOffset: How far the fleet's clock is ahead, in seconds.
+    /// - Returns: What the supervisor runs.
     func program(schedule: String, port: Int, clockOffset: Int64) -> ManagedProgram {
         ManagedProgram(
             name: "riders",

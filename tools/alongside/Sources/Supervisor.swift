@@ -52,6 +52,7 @@ final class Supervisor {
     /// Makes a supervisor without programs.
     ///
     /// - Parameters:
+    ///   - logger: Takes a line for each end, restart and kill.
     ///   - stopDeadline: How many seconds a program may take to stop before it is killed.
     ///   - logLimit: How many bytes a program's log may have.
     init(

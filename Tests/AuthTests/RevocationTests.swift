@@ -9,7 +9,7 @@ import Web
 @testable import AuthService
 
 /// What auth writes into `auth.revocations` and how fast it counts.
-@Suite(.timeLimit(.minutes(1))) struct RevocationTests {
+@Suite(.timeLimit(.minutes(3))) struct RevocationTests {
     private struct Row: Equatable {
         let kind: String
         let value: String

@@ -306,8 +306,8 @@ let testTargets: [Target] = [
     tests(
         "ToolsTests",
         dependencies: [
-            "AuthService", "Database", "Operations", "RiderSimMain", "RiderSimulation", "ServiceKit",
-            "Telemetry", "TestKit", "Transit", "VehiclePositionsKit", "Web",
+            "AuthService", "Database", "Operations", "RiderSimMain", "RiderSimulation",
+            "ServiceKit", "Telemetry", "TestKit", "Transit", "VehiclePositionsKit", "Web",
         ]
     ),
     tests(

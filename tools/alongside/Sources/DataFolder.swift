@@ -71,7 +71,7 @@ struct DataFolder: Sendable {
             guard value.utf8.count >= KeyRing.secretBytes else {
                 throw OperationError(
                     "\(file) holds less than \(KeyRing.secretBytes) bytes, which is no secret of ours; "
-                        + "restore it, or remove it to make a new one (riders then register anew)"
+                        + "restore it, or remove it to make a new one"
                 )
             }
             return (file, value)

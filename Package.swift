@@ -130,7 +130,8 @@ let shared: [Target] = [
         "ServiceKit",
         path: "shared/service-kit",
         dependencies: [
-            "Transit", "Schedule", "Telemetry", "Database", "Bus", "Web", "CSodium", "CLinux",
+            "Transit", "Schedule", "Telemetry", "Database", "Bus", "Messages", "Web", "CSodium",
+            "CLinux",
         ]
     ),
     library(
@@ -159,7 +160,12 @@ let services: [Target] =
         dependencies: ["Verification", "Database", "Bus", "Schedule"],
         migrations: true
     )
-    + service("feed", "Feed", dependencies: ["Database", "Bus", "Schedule", "RealtimeFeed"])
+    + service(
+        "feed",
+        "Feed",
+        dependencies: ["Database", "Bus", "Schedule", "RealtimeFeed"],
+        migrations: true
+    )
     + service("groups", "Groups", dependencies: ["Database", "Bus"])
     + service("relay", "Relay", dependencies: ["Bus"])
 
@@ -175,8 +181,10 @@ let tools: [Target] = [
     library(
         "RiderSimulation",
         path: "tools/ridersim/Sources",
-        dependencies: ["VehiclePositionsKit", "Schedule", "Transit", "Web", "CLinux"]
+        dependencies: ["VehiclePositionsKit", "Schedule", "ServiceKit", "Transit"]
     ),
+    // Recorded vehicles taken through the rules; for the operator's command and for tests.
+    library("Replay", path: "tools/replay", dependencies: ["Transit", "Verification"]),
     executable("RiderSimMain", path: "tools/ridersim/Main", dependencies: ["RiderSimulation"]),
     library(
         "Operations",
@@ -245,12 +253,17 @@ let testTargets: [Target] = [
     tests("WebTests", dependencies: ["Web", "Telemetry", "TestKit", "CMicrohttpd"]),
     tests(
         "ServiceKitTests",
-        dependencies: ["ServiceKit", "Telemetry", "Transit", "Web", "Database", "TestKit"]
+        dependencies: [
+            "ServiceKit", "Messages", "Telemetry", "Transit", "Web", "Database", "TestKit",
+        ]
     ),
     tests("VerificationTests", dependencies: ["Verification", "Transit", "Schedule", "TestKit"]),
     tests(
         "AuthTests",
-        dependencies: ["AuthService", "ServiceKit", "Transit", "Web", "Database", "TestKit"]
+        dependencies: [
+            "AuthService", "Bus", "Messages", "ServiceKit", "Telemetry", "Transit", "Web",
+            "Database", "TestKit",
+        ]
     ),
     tests(
         "RiderIngestTests",
@@ -269,7 +282,16 @@ let testTargets: [Target] = [
     tests(
         "FeedTests",
         dependencies: [
-            "FeedService", "RealtimeFeed", "Messages", "Telemetry", "Transit", "Web", "TestKit",
+            "FeedService", "Database", "Messages", "Operations", "RealtimeFeed", "Schedule",
+            "ServiceKit", "Telemetry", "Transit", "Web", "TestKit",
+        ]
+    ),
+    // Every endpoint of every service with every role; what is written about them.
+    tests(
+        "AccessTests",
+        dependencies: [
+            "Operations", "AuthService", "RiderIngestService", "ServiceKit", "Bus", "Database",
+            "Messages", "Telemetry", "Transit", "Web", "TestKit",
         ]
     ),
     tests(
@@ -280,9 +302,13 @@ let testTargets: [Target] = [
         ]
     ),
     tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit"]),
+    tests("ReplayTests", dependencies: ["Replay", "Schedule", "Transit", "Verification"]),
     tests(
         "ToolsTests",
-        dependencies: ["RiderSimulation", "Operations", "ServiceKit", "TestKit", "Web", "Database"]
+        dependencies: [
+            "AuthService", "Database", "Operations", "RiderSimMain", "RiderSimulation", "ServiceKit",
+            "Telemetry", "TestKit", "Transit", "VehiclePositionsKit", "Web",
+        ]
     ),
     tests(
         "EndToEnd",

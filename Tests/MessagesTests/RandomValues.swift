@@ -66,7 +66,14 @@ struct RandomValues: RandomNumberGenerator {
                     vehicleID: text(),
                     boardingStopID: text(),
                     destinationStopID: text(),
-                    receivedAt: time()
+                    receivedAt: time(),
+                    installation: maybe {
+                        RiderInstallation(
+                            addressBlock: $0.maybe { $0.next() },
+                            installedAt: $0.time(),
+                            build: $0.next()
+                        )
+                    }
                 )
             )
         case 1:
@@ -93,9 +100,18 @@ struct RandomValues: RandomNumberGenerator {
                 RideListQuery(status: bool() ? .active : .ended, limit: count(), offset: count())
             )
         case 6: .status(VerifierStatusQuery(receivedAt: time()))
-        case 7: .eraseRider(EraseRider(riderID: id(), receivedAt: time()))
+        case 7:
+            .eraseRider(
+                EraseRider(
+                    riderID: id(),
+                    receivedAt: time(),
+                    successorID: maybe { $0.id() },
+                    forgottenUntil: time(),
+                    isForwarded: bool()
+                )
+            )
         case 8: .ride(RideDetailQuery(rideID: id()))
-        default: .exportRider(ExportRider(riderID: id(), receivedAt: time()))
+        default: .exportRider(ExportRider(riderID: id(), receivedAt: time(), page: count()))
         }
     }
 
@@ -115,7 +131,7 @@ struct RandomValues: RandomNumberGenerator {
     }
 
     private mutating func replyBody() -> RideReply.Body {
-        switch next() % 11 {
+        switch next() % 12 {
         case 0:
             .started(
                 RideStarted(
@@ -168,7 +184,8 @@ struct RandomValues: RandomNumberGenerator {
         case 6: .erased
         case 7: .exported(list { UInt8(truncatingIfNeeded: $0.next()) })
         case 8: .conflict(rideID: id())
-        case 9: .ride(detail())
+        case 9: .erasedButBlocked
+        case 10: .ride(detail())
         default:
             .refused(
                 RideRefusal(
@@ -366,11 +383,31 @@ struct RandomValues: RandomNumberGenerator {
         )
     }
 
+    mutating func accountQuery() -> AccountQuery {
+        AccountQuery(
+            trace: trace(),
+            body: bool() ? .handle(text()) : .ids(list { $0.id() })
+        )
+    }
+
+    mutating func accountAnswer() -> AccountAnswer {
+        let accounts = list {
+            AccountAnswer.Account(id: $0.id(), handle: $0.maybe { $0.text() }, name: $0.text())
+        }
+        return AccountAnswer(
+            trace: trace(),
+            body: bool() ? .accounts(accounts) : .unavailable
+        )
+    }
+
     /// One message of each kind.
     mutating func everyMessage() -> [any WireMessage] {
         [
             request(), reply(), slotTable(), estimates(), trusted(), builtFeed(), announcement(),
-            revocations(), agencyFeeds(),
+            revocations(), accountQuery(), accountAnswer(),
+            EraseAccount(trace: trace(), accountID: id(), receivedAt: time()),
+            EraseAccountAnswer(trace: trace(), isClean: bool()),
+            agencyFeeds(),
         ]
     }
 }

@@ -14,6 +14,15 @@ final class TestVerifier: Sendable {
     private let published: Publications
     private let pool: Database
 
+    /// The verifiers that one can ask by their names.
+    final class Peers: Sendable {
+        let all = Mutex<[String: TestVerifier]>([:])
+
+        func ask(_ body: RideRequest.Body, _ instance: String) async -> RideReply.Body? {
+            await all.withLock { $0[instance] }?.ask(body)
+        }
+    }
+
     /// What went out on the bus.
     final class Publications: Sendable {
         let all = Mutex<[(topic: String, key: String, body: [UInt8])]>([])
@@ -22,6 +31,7 @@ final class TestVerifier: Sendable {
     init(
         _ instance: String,
         _ database: DatabaseConfiguration,
+        peers: Peers = Peers(),
         _ circumstances: @escaping @Sendable () -> Circumstances
     ) {
         let published = Publications()
@@ -39,6 +49,7 @@ final class TestVerifier: Sendable {
                 publish: { topic, key, body in
                     published.all.withLock { $0.append((topic, key, body)) }
                 },
+                ask: { await peers.ask($0, $1) },
                 logger: .silent,
                 metrics: metrics
             )
@@ -139,6 +150,12 @@ final class TestVerifier: Sendable {
         published.all.withLock { $0 }
             .filter { $0.topic == BusTopics.estimates && $0.key == String(slot.rawValue) }
             .compactMap { try? Estimates(decoding: $0.body) }
+    }
+
+    /// Lets another verifier hear what this one owns.
+    func tell(_ other: TestVerifier) {
+        let tables = published.all.withLock { $0 }.filter { $0.topic == BusTopics.slots }
+        if let table = tables.last { other.node.heard(table.body) }
     }
 
     /// The latest table of what it owns, by slot.

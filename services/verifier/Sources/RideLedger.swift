@@ -9,6 +9,8 @@ enum RideWork: Sendable {
     case request(RideRequest)
     /// A ride that the clock or an unfiled end ends.
     case reap(UniqueID)
+    /// The ride of a rider who is being forgotten.
+    case forget(UniqueID)
 }
 
 /// Judges and files everything that waits, in one transaction.
@@ -80,7 +82,7 @@ final class RideLedger: Sendable {
 }
 
 extension RideWork {
-    /// The request's body; nil for the reaper's work.
+    /// The request's body; nil for work that nobody asked for over HTTP.
     var body: RideRequest.Body? {
         guard case .request(let request) = self else { return nil }
         return request.body
@@ -89,7 +91,7 @@ extension RideWork {
     /// The ride it is about.
     var rideID: UniqueID? {
         switch self {
-        case .reap(let id): id
+        case .reap(let id), .forget(let id): id
         case .request(let request):
             switch request.body {
             case .start(let start): start.rideID

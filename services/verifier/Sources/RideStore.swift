@@ -11,6 +11,12 @@ enum RideStore {
     /// Ride changes that may come at once.
     static let changeBurst: Int64 = 3
 
+    /// What a row keeps only for as long as its ride is under way.
+    private static let forgotten = """
+        along_shape = NULL, speed = NULL, regressed_to = NULL, batch_digest = NULL, batch_answer = NULL,
+        address_block = NULL, installed_at = NULL, install_build = NULL
+        """
+
     // MARK: - Taking over
 
     /// The active rides of slots.
@@ -53,8 +59,7 @@ enum RideStore {
         try connection.execute(
             """
             UPDATE verifier.rides SET status = 'ended', end_reason = $2, ended_at = $3,
-                updated_at = $3, along_shape = NULL, speed = NULL, batch_digest = NULL,
-                batch_answer = NULL
+                updated_at = $3, \(Self.forgotten)
             WHERE id = ANY ($1::uuid[]) AND status = 'active'
             """,
             [
@@ -174,8 +179,8 @@ enum RideStore {
             """
             INSERT INTO verifier.rides (id, slot, rider_id, trip_id, start_date, route_id,
                 vehicle_id, boarding_stop_id, destination_stop_id, shape_hash, started_at,
-                updated_at)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)
+                updated_at, address_block, installed_at, install_build)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12, $13, $14)
             ON CONFLICT DO NOTHING
             """,
             [
@@ -185,6 +190,9 @@ enum RideStore {
                 .text(request.vehicleID), .text(request.boardingStopID),
                 .text(request.destinationStopID), .int64(session.journey.shapeHash),
                 .timestamp(session.startedAt),
+                ride.evidence.origin.addressBlock.map { .int64(Int64(bitPattern: $0)) } ?? .null,
+                ride.evidence.origin.installedAt.map(SQLValue.timestamp) ?? .null,
+                ride.evidence.origin.build.map { .int64(Int64(bitPattern: $0)) } ?? .null,
             ]
         )
         guard inserted == 0 else { return nil }
@@ -229,17 +237,18 @@ enum RideStore {
                 first_matched_at = n.first_matched, last_matched_at = n.last_matched,
                 last_accepted_at = n.last_accepted, last_corroboration = n.last_corroboration,
                 shape_hash = n.shape_hash, along_shape = n.along, speed = n.speed,
-                batch_digest = n.digest, batch_answer = n.answer, updated_at = $21,
+                batch_digest = n.digest, batch_answer = n.answer, regressed_to = n.regressed_to,
+                witness_traits = n.traits, updated_at = $21,
                 verified_at = COALESCE(r.verified_at, n.verified)
             FROM unnest($1::uuid[], $2::text[], $3::bool[], $4::bigint[], $5::bigint[],
                 $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[],
                 $11::text[], $12::timestamptz[], $13::timestamptz[], $14::timestamptz[],
                 $15::text[], $16::bigint[], $17::float8[], $18::float8[], $19::bigint[],
-                $20::bytea[], $22::timestamptz[])
+                $20::bytea[], $22::timestamptz[], $23::float8[], $24::bigint[])
                 AS n (id, state, corroborated, total, matched, agreed, denied, match_streak,
                     off_streak, denied_streak, outcomes, first_matched, last_matched,
                     last_accepted, last_corroboration, shape_hash, along, speed, digest, answer,
-                    verified)
+                    verified, regressed_to, traits)
             WHERE r.id = n.id AND r.status = 'active'
             RETURNING r.id
             """,
@@ -262,6 +271,8 @@ enum RideStore {
                 .doubleArray(records.map(\.speed)),
                 .intArray(rides.map { $0.lastBatch?.digest }), .bytesArray(answers),
                 .timestamp(now), .timestampArray(rides.map(\.verifiedAt)),
+                .doubleArray(records.map(\.regressedTo)),
+                .intArray(rides.map { Int64($0.evidence.trace.traits.rawValue) }),
             ]
         )
         var saved: Set<UniqueID> = []
@@ -294,8 +305,7 @@ enum RideStore {
                 end_reason = $4, points_total = $5, points_matched = $6,
                 points_corroborated = $7, points_contradicted = $8, first_matched_at = $9,
                 last_matched_at = $10, last_accepted_at = $11, ended_at = $12, ended_by = $13,
-                updated_at = $14, verified_at = COALESCE(verified_at, $15), along_shape = NULL,
-                speed = NULL, batch_digest = NULL, batch_answer = NULL
+                updated_at = $14, verified_at = COALESCE(verified_at, $15), \(Self.forgotten)
             WHERE id = $1 AND status = 'active'
             """,
             [

@@ -16,6 +16,8 @@ public enum Verifier {
         migrations: [
             Migration(name: "0001-rides", bytes: PackageResources._001_rides_sql),
             Migration(name: "0002-operators", bytes: PackageResources._002_operators_sql),
+            Migration(name: "0003-erased-riders", bytes: PackageResources._003_erased_riders_sql),
+            Migration(name: "0004-witnesses", bytes: PackageResources._004_witnesses_sql),
         ]
     )
 
@@ -57,6 +59,7 @@ public enum Verifier {
                 circumstances: circumstances,
                 schedule: { schedule.current.map(VerifierStatusReply.Schedule.init) },
                 publish: { bus.publish(topic: $0, key: $1, body: $2) },
+                ask: { await ask(bus, $0, $1) },
                 logger: context.logger,
                 metrics: context.metrics
             )
@@ -89,6 +92,22 @@ public enum Verifier {
                 ClosureService("retention") { await retention.run() },
             ]
         )
+    }
+
+    /// Asks another verifier about a rider; long enough for the end of a ride and its commit.
+    private static func ask(
+        _ bus: Bus,
+        _ body: RideRequest.Body,
+        _ instance: String
+    ) async -> RideReply.Body? {
+        let request = RideRequest(requestID: .random(), trace: .random(), body: body)
+        let answer = try? await bus.request(
+            request.encoded(),
+            to: instance,
+            timeout: .seconds(2),
+            resend: false
+        )
+        return answer.flatMap { try? RideReply(decoding: $0) }?.body
     }
 }
 

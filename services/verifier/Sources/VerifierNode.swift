@@ -23,7 +23,7 @@ final class VerifierNode: Sendable {
         let instance: String
         /// For the writer's connection.
         let database: DatabaseConfiguration
-        /// For what operators read.
+        /// For what operators read and what must not hold up the writer.
         let pool: Database
         /// The limits of freshness and agreement.
         let thresholds: Thresholds
@@ -33,6 +33,8 @@ final class VerifierNode: Sendable {
         let schedule: @Sendable () -> VerifierStatusReply.Schedule?
         /// Sends the whole state of a topic's key to the other services.
         let publish: @Sendable (_ topic: String, _ key: String, _ body: [UInt8]) -> Void
+        /// Asks another verifier; nil when it does not answer.
+        let ask: @Sendable (_ body: RideRequest.Body, _ instance: String) async -> RideReply.Body?
         let logger: Logger
         let metrics: Metrics
     }
@@ -45,6 +47,7 @@ final class VerifierNode: Sendable {
     private let writer: CoalescingWriter<RideWork, RideReply.Body>
     private let keeper: SlotKeeper
     private let publisher: EstimatePublisher
+    private let erasure: RiderErasure
     private let admin: AdminAnswers
     private let undecodable: Counter
     private let unheard: Counter
@@ -87,7 +90,7 @@ final class VerifierNode: Sendable {
             owner: { owners.owner(of: $0) },
             circumstances: surroundings.circumstances
         )
-        writer = CoalescingWriter(
+        let writer = CoalescingWriter<RideWork, RideReply.Body>(
             over: connection,
             name: "rides",
             batchLimit: Self.batchLimit,
@@ -102,7 +105,18 @@ final class VerifierNode: Sendable {
             book: book,
             instance: surroundings.instance,
             thresholds: surroundings.thresholds,
+            metrics: metrics,
             publish: surroundings.publish
+        )
+        self.writer = writer
+        let logger = surroundings.logger
+        erasure = RiderErasure(
+            pool: surroundings.pool,
+            owns: { book.owns($0) },
+            owner: { owners.owner(of: $0) },
+            forget: { await Self.file(.forget($0), with: writer, logger) },
+            ask: surroundings.ask,
+            logger: logger
         )
         admin = AdminAnswers(
             instance: surroundings.instance,
@@ -116,7 +130,7 @@ final class VerifierNode: Sendable {
         self.owners = owners
         self.connection = connection
         self.keeper = keeper
-        logger = surroundings.logger
+        self.logger = logger
         undecodable = metrics.counter(
             "ride_requests_undecodable_total",
             help: "Requests on the bus that were not understood or that ingest never sends."
@@ -175,14 +189,23 @@ final class VerifierNode: Sendable {
         return switch request.body {
         case .start, .positions, .end, .supersede: await file(.request(request))
         case .tripStatus(let query): tripStatus(query)
+        case .eraseRider(let request): await erasure.erase(request)
+        case .exportRider(let request): await erasure.export(request)
         case .rides(let query): await admin.rides(query)
         case .ride(let query): await admin.ride(query)
         case .status: await admin.status()
-        default: .refused(RideRefusal(.invalid))
         }
     }
 
     private func file(_ work: RideWork) async -> RideReply.Body {
+        await Self.file(work, with: writer, logger)
+    }
+
+    private static func file(
+        _ work: RideWork,
+        with writer: CoalescingWriter<RideWork, RideReply.Body>,
+        _ logger: Logger
+    ) async -> RideReply.Body {
         do {
             return try await writer.write(work)
         } catch let error as DatabaseError {

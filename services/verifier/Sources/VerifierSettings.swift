@@ -45,6 +45,23 @@ enum VerifierSettings {
         in: .zero...(.seconds(3600)),
         "Time between a point and a trusted vehicle beyond which they are not compared; 0 is off."
     )
+    private static let verifyStep = Setting.number(
+        "RIDER_VERIFY_STEP",
+        default: 0,
+        in: 0...1000,
+        "Metres that the point which verifies a ride must lie ahead of the one before; 0 asks for none."
+    )
+    private static let recovery = Setting.number(
+        "RIDER_REGRESSION_RECOVERY",
+        default: 0,
+        in: 0...10_000,
+        "Metres that a rider found too far back must move on to be believed again; 0 is never."
+    )
+    private static let witnesses = Setting.choice(
+        "RIDER_WITNESS_CHECKS",
+        default: WitnessMode.enforce,
+        "Whether riders who look like one script count as one witness: off, count or enforce."
+    )
 
     /// Whether there is anything to verify (spec 1.13; on by default here).
     static let riderMode = Setting.flag(
@@ -69,6 +86,7 @@ enum VerifierSettings {
             riderMode.declaration, pointRetention.declaration,
             shapeDistance.declaration, speed.declaration, early.declaration, late.declaration,
             pointAge.declaration, trustedAge.declaration, skew.declaration,
+            verifyStep.declaration, recovery.declaration, witnesses.declaration,
         ]
     }
 
@@ -82,6 +100,10 @@ enum VerifierSettings {
         thresholds.trustedMaxAgeSeconds = settings[trustedAge].components.seconds
         let maxSkew = settings[skew].components.seconds
         thresholds.corroborationMaxSkewSeconds = maxSkew > 0 ? maxSkew : nil
+        thresholds.verifyStepMeters = settings[verifyStep]
+        let recovery = settings[recovery]
+        thresholds.regressionRecoveryMeters = recovery > 0 ? recovery : nil
+        thresholds.witnessChecks = settings[witnesses]
         return thresholds
     }
 }

@@ -1119,7 +1119,7 @@ const ProtobufCMessageDescriptor alongside__ride_request__descriptor =
   (ProtobufCMessageInit) alongside__ride_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__start_ride__field_descriptors[9] =
+static const ProtobufCFieldDescriptor alongside__start_ride__field_descriptors[12] =
 {
   {
     "ride_id",
@@ -1229,10 +1229,49 @@ static const ProtobufCFieldDescriptor alongside__start_ride__field_descriptors[9
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "address_block",
+    10,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_FIXED64,
+    offsetof(Alongside__StartRide, has_address_block),
+    offsetof(Alongside__StartRide, address_block),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "installed_at",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_SINT64,
+    offsetof(Alongside__StartRide, has_installed_at),
+    offsetof(Alongside__StartRide, installed_at),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "build",
+    12,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_FIXED64,
+    offsetof(Alongside__StartRide, has_build),
+    offsetof(Alongside__StartRide, build),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__start_ride__field_indices_by_name[] = {
+  9,   /* field[9] = address_block */
   6,   /* field[6] = boarding_stop_id */
+  11,   /* field[11] = build */
   7,   /* field[7] = destination_stop_id */
+  10,   /* field[10] = installed_at */
   8,   /* field[8] = received_at */
   0,   /* field[0] = ride_id */
   1,   /* field[1] = rider_id */
@@ -1244,7 +1283,7 @@ static const unsigned alongside__start_ride__field_indices_by_name[] = {
 static const ProtobufCIntRange alongside__start_ride__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 9 }
+  { 0, 12 }
 };
 const ProtobufCMessageDescriptor alongside__start_ride__descriptor =
 {
@@ -1254,7 +1293,7 @@ const ProtobufCMessageDescriptor alongside__start_ride__descriptor =
   "Alongside__StartRide",
   "alongside",
   sizeof(Alongside__StartRide),
-  9,
+  12,
   alongside__start_ride__field_descriptors,
   alongside__start_ride__field_indices_by_name,
   1,  alongside__start_ride__number_ranges,
@@ -1748,7 +1787,7 @@ const ProtobufCMessageDescriptor alongside__verifier_status_query__descriptor =
   (ProtobufCMessageInit) alongside__verifier_status_query__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__erase_rider__field_descriptors[2] =
+static const ProtobufCFieldDescriptor alongside__erase_rider__field_descriptors[5] =
 {
   {
     "rider_id",
@@ -1774,15 +1813,54 @@ static const ProtobufCFieldDescriptor alongside__erase_rider__field_descriptors[
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "successor_id",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__EraseRider, has_successor_id),
+    offsetof(Alongside__EraseRider, successor_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "forgotten_until",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_SINT64,
+    offsetof(Alongside__EraseRider, has_forgotten_until),
+    offsetof(Alongside__EraseRider, forgotten_until),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "forwarded",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Alongside__EraseRider, has_forwarded),
+    offsetof(Alongside__EraseRider, forwarded),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__erase_rider__field_indices_by_name[] = {
+  3,   /* field[3] = forgotten_until */
+  4,   /* field[4] = forwarded */
   1,   /* field[1] = received_at */
   0,   /* field[0] = rider_id */
+  2,   /* field[2] = successor_id */
 };
 static const ProtobufCIntRange alongside__erase_rider__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor alongside__erase_rider__descriptor =
 {
@@ -1792,14 +1870,14 @@ const ProtobufCMessageDescriptor alongside__erase_rider__descriptor =
   "Alongside__EraseRider",
   "alongside",
   sizeof(Alongside__EraseRider),
-  2,
+  5,
   alongside__erase_rider__field_descriptors,
   alongside__erase_rider__field_indices_by_name,
   1,  alongside__erase_rider__number_ranges,
   (ProtobufCMessageInit) alongside__erase_rider__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__export_rider__field_descriptors[2] =
+static const ProtobufCFieldDescriptor alongside__export_rider__field_descriptors[3] =
 {
   {
     "rider_id",
@@ -1825,15 +1903,28 @@ static const ProtobufCFieldDescriptor alongside__export_rider__field_descriptors
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "page",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT32,
+    offsetof(Alongside__ExportRider, has_page),
+    offsetof(Alongside__ExportRider, page),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__export_rider__field_indices_by_name[] = {
+  2,   /* field[2] = page */
   1,   /* field[1] = received_at */
   0,   /* field[0] = rider_id */
 };
 static const ProtobufCIntRange alongside__export_rider__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor alongside__export_rider__descriptor =
 {
@@ -1843,14 +1934,14 @@ const ProtobufCMessageDescriptor alongside__export_rider__descriptor =
   "Alongside__ExportRider",
   "alongside",
   sizeof(Alongside__ExportRider),
-  2,
+  3,
   alongside__export_rider__field_descriptors,
   alongside__export_rider__field_indices_by_name,
   1,  alongside__export_rider__number_ranges,
   (ProtobufCMessageInit) alongside__export_rider__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__ride_reply__field_descriptors[13] =
+static const ProtobufCFieldDescriptor alongside__ride_reply__field_descriptors[14] =
 {
   {
     "header",
@@ -1997,8 +2088,20 @@ static const ProtobufCFieldDescriptor alongside__ride_reply__field_descriptors[1
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
-    "ride",
+    "erased_but_blocked",
     20,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Alongside__RideReply, body_case),
+    offsetof(Alongside__RideReply, erased_but_blocked),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "ride",
+    21,
     PROTOBUF_C_LABEL_OPTIONAL,
     PROTOBUF_C_TYPE_MESSAGE,
     offsetof(Alongside__RideReply, body_case),
@@ -2014,11 +2117,12 @@ static const unsigned alongside__ride_reply__field_indices_by_name[] = {
   10,   /* field[10] = conflict */
   4,   /* field[4] = ended */
   8,   /* field[8] = erased */
+  12,   /* field[12] = erased_but_blocked */
   9,   /* field[9] = exported */
   0,   /* field[0] = header */
   11,   /* field[11] = refused */
   1,   /* field[1] = request_id */
-  12,   /* field[12] = ride */
+  13,   /* field[13] = ride */
   6,   /* field[6] = rides */
   2,   /* field[2] = started */
   7,   /* field[7] = status */
@@ -2028,7 +2132,7 @@ static const ProtobufCIntRange alongside__ride_reply__number_ranges[2 + 1] =
 {
   { 1, 0 },
   { 10, 2 },
-  { 0, 13 }
+  { 0, 14 }
 };
 const ProtobufCMessageDescriptor alongside__ride_reply__descriptor =
 {
@@ -2038,7 +2142,7 @@ const ProtobufCMessageDescriptor alongside__ride_reply__descriptor =
   "Alongside__RideReply",
   "alongside",
   sizeof(Alongside__RideReply),
-  13,
+  14,
   alongside__ride_reply__field_descriptors,
   alongside__ride_reply__field_indices_by_name,
   2,  alongside__ride_reply__number_ranges,

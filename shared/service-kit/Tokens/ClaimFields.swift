@@ -14,6 +14,21 @@ struct ClaimFields {
     private(set) var jti: String?
     private(set) var handle: String?
     private(set) var email: String?
+    private(set) var net: String?
+    private(set) var bld: String?
+    private(set) var ins: Double?
+
+    /// Tokens of other makers and of earlier releases say nothing of the installation.
+    var installation: InstallationFacts? {
+        guard let build = bld.flatMap({ UInt64($0, radix: 16) }),
+            let installedAt = ins.flatMap(wholeSeconds)
+        else { return nil }
+        return InstallationFacts(
+            addressBlock: net.flatMap { UInt64($0, radix: 16) },
+            installedAt: installedAt,
+            build: build
+        )
+    }
 
     /// Reads a payload.
     ///
@@ -49,6 +64,9 @@ struct ClaimFields {
         if reader.isEqual(to: "jti") { return try Self.read(&jti, &reader) }
         if reader.isEqual(to: "handle") { return try Self.read(&handle, &reader) }
         if reader.isEqual(to: "email") { return try Self.read(&email, &reader) }
+        if reader.isEqual(to: "net") { return try Self.read(&net, &reader) }
+        if reader.isEqual(to: "bld") { return try Self.read(&bld, &reader) }
+        if reader.isEqual(to: "ins") { return try Self.read(&ins, &reader) }
         try reader.skipValue()
         return true
     }

@@ -174,6 +174,7 @@ public struct TokenVerifier: Sendable {
         )
         claims.issuedAt = fields.iat.flatMap(wholeSeconds)
         claims.expiresAt = expiry
+        claims.installation = fields.installation
         return claims
     }
 }
@@ -185,6 +186,6 @@ private struct HeaderFields: Decodable {
 }
 
 /// Whole seconds of a NumericDate, rounded up; nil beyond what a date can be.
-private func wholeSeconds(_ date: Double) -> Int64? {
+func wholeSeconds(_ date: Double) -> Int64? {
     date.isFinite && abs(date) < 1e15 ? Int64(date.rounded(.up)) : nil
 }

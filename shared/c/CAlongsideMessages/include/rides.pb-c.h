@@ -112,10 +112,25 @@ struct  Alongside__StartRide
   ProtobufCBinaryData destination_stop_id;
   protobuf_c_boolean has_received_at;
   int64_t received_at;
+  /*
+   * The rider's installation, as far as the token says.
+   */
+  /*
+   * a keyed hash; absent where the address says nothing
+   */
+  protobuf_c_boolean has_address_block;
+  uint64_t address_block;
+  protobuf_c_boolean has_installed_at;
+  int64_t installed_at;
+  /*
+   * a hash of platform, app and version
+   */
+  protobuf_c_boolean has_build;
+  uint64_t build;
 };
 #define ALONGSIDE__START_RIDE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&alongside__start_ride__descriptor) \
-    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0 }
+    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 
 /*
@@ -245,10 +260,19 @@ struct  Alongside__EraseRider
   ProtobufCBinaryData rider_id;
   protobuf_c_boolean has_received_at;
   int64_t received_at;
+  /*
+   * absent: the installation is not known
+   */
+  protobuf_c_boolean has_successor_id;
+  ProtobufCBinaryData successor_id;
+  protobuf_c_boolean has_forgotten_until;
+  int64_t forgotten_until;
+  protobuf_c_boolean has_forwarded;
+  protobuf_c_boolean forwarded;
 };
 #define ALONGSIDE__ERASE_RIDER__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&alongside__erase_rider__descriptor) \
-    , 0, {0,NULL}, 0, 0 }
+    , 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0 }
 
 
 struct  Alongside__ExportRider
@@ -258,10 +282,12 @@ struct  Alongside__ExportRider
   ProtobufCBinaryData rider_id;
   protobuf_c_boolean has_received_at;
   int64_t received_at;
+  protobuf_c_boolean has_page;
+  uint32_t page;
 };
 #define ALONGSIDE__EXPORT_RIDER__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&alongside__export_rider__descriptor) \
-    , 0, {0,NULL}, 0, 0 }
+    , 0, {0,NULL}, 0, 0, 0, 0 }
 
 
 typedef enum {
@@ -276,7 +302,8 @@ typedef enum {
   ALONGSIDE__RIDE_REPLY__BODY_EXPORTED = 17,
   ALONGSIDE__RIDE_REPLY__BODY_CONFLICT = 18,
   ALONGSIDE__RIDE_REPLY__BODY_REFUSED = 19,
-  ALONGSIDE__RIDE_REPLY__BODY_RIDE = 20
+  ALONGSIDE__RIDE_REPLY__BODY_ERASED_BUT_BLOCKED = 20,
+  ALONGSIDE__RIDE_REPLY__BODY_RIDE = 21
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ALONGSIDE__RIDE_REPLY__BODY__CASE)
 } Alongside__RideReply__BodyCase;
 
@@ -298,6 +325,7 @@ struct  Alongside__RideReply
     ProtobufCBinaryData exported;
     ProtobufCBinaryData conflict;
     Alongside__RideRefusal *refused;
+    protobuf_c_boolean erased_but_blocked;
     Alongside__RideDetailReply *ride;
   };
 };

@@ -9,8 +9,8 @@ struct LoadConnection {
     enum Outcome {
         /// The status and the body.
         case answered(Int, ArraySlice<UInt8>)
-        /// No whole answer came.
-        case failed
+        /// No whole answer came, for the reason given.
+        case failed(String)
     }
 
     private(set) var descriptor: Int32 = -1
@@ -38,15 +38,15 @@ struct LoadConnection {
     ///
     /// - Returns: The outcome once there is one.
     mutating func advance() -> Outcome? {
-        guard descriptor >= 0 else { return fail() }
+        guard descriptor >= 0 else { return fail("no connection") }
         if !output.isEmpty {
             write()
-            return descriptor < 0 ? fail() : nil
+            return descriptor < 0 ? fail("cannot be sent: \(errno)") : nil
         }
         var buffer = [UInt8](repeating: 0, count: 8192)
         let count = recv(descriptor, &buffer, buffer.count, 0)
         if count < 0, errno == EAGAIN || errno == EINTR { return nil }
-        guard count > 0 else { return fail() }
+        guard count > 0 else { return fail(count == 0 ? "closed" : "cannot be read: \(errno)") }
         input += buffer[..<count]
         return answer()
     }
@@ -57,10 +57,10 @@ struct LoadConnection {
         descriptor = -1
     }
 
-    private mutating func fail() -> Outcome {
+    private mutating func fail(_ reason: String) -> Outcome {
         close()
         isBusy = false
-        return .failed
+        return .failed(reason)
     }
 
     private mutating func connect() {
@@ -101,10 +101,12 @@ struct LoadConnection {
         let text = String(decoding: input[..<head.lowerBound], as: UTF8.self).lowercased()
         let lines = text.split(separator: "\r\n")
         let words = lines.first?.split(separator: " ") ?? []
-        guard words.count > 1, let status = Int(words[1]) else { return fail() }
+        guard words.count > 1, let status = Int(words[1]) else {
+            return fail("no status")
+        }
         let length = lines.first { $0.hasPrefix("content-length:") }
             .flatMap { Int($0.dropFirst(15).drop { $0 == " " }) }
-        guard let length else { return fail() }
+        guard let length else { return fail("no length") }
         guard input.count >= head.upperBound + length else { return nil }
         isBusy = false
         if lines.contains("connection: close") { close() }

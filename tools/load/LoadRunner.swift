@@ -204,8 +204,8 @@ public final class LoadRunner: @unchecked Sendable {
             note(status, body, &result)
             // As Retry-After says.
             queue.add(index, at: now + 2)
-        case .failed:
-            note(0, [], &result)
+        case .failed(let reason):
+            note(0, Array(reason.utf8)[...], &result)
             queue.add(index, at: now + 0.2)
         }
     }

@@ -72,9 +72,11 @@ extension TokenVerifier: Authorizer {
 private func bearerToken(in headers: HTTPHeaders) -> String? {
     let lines = headers.values("Authorization")
     guard lines.count == 1, let line = lines.first else { return nil }
-    let parts = line.split(separator: " ", omittingEmptySubsequences: false)
-    guard parts.count == 2, parts[0].lowercased() == "bearer", !parts[1].isEmpty else { return nil }
-    return String(parts[1])
+    let parts = line.utf8.split(separator: 0x20, omittingEmptySubsequences: false)
+    guard parts.count == 2, !parts[1].isEmpty, Substring(parts[0]).lowercased() == "bearer" else {
+        return nil
+    }
+    return String(Substring(parts[1]))
 }
 
 extension HTTPError {

@@ -119,7 +119,8 @@ public struct TokenVerifier: Sendable {
 
     private func verified(_ token: String) throws(TokenFault) -> TokenClaims {
         guard token.utf8.count <= Self.tokenByteLimit else { throw .tooLong }
-        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+        let parts = token.utf8.split(separator: 0x2E, omittingEmptySubsequences: false)
+            .map { Substring($0) }
         guard parts.count == 3 else { throw .malformed }
         let id = try keyID(in: parts[0])
         guard let key = id.map({ ring.key($0) }) ?? ring.rawKey else { throw .unknownKey }
@@ -152,9 +153,7 @@ public struct TokenVerifier: Sendable {
     }
 
     private func checked(_ payload: [UInt8]) throws(TokenFault) -> TokenClaims {
-        guard let fields = try? JSONDecoder().decode(ClaimFields.self, from: Data(payload)) else {
-            throw .malformed
-        }
+        guard let fields = ClaimFields(parsing: payload) else { throw .malformed }
         guard fields.iss == TokenClaims.issuer else { throw .issuer }
         let now = clock.now()
         guard let expiry = fields.exp.flatMap(wholeSeconds) else { throw .withoutExpiry }
@@ -186,35 +185,7 @@ private struct HeaderFields: Decodable {
     let crit: [String]?
 }
 
-/// Numbers are read as RFC 7519's NumericDate: a fraction is allowed.
-private struct ClaimFields: Decodable {
-    let iss: String?
-    let sub: String?
-    let role: String?
-    let iat: Double?
-    let exp: Double?
-    let nbf: Double?
-    let jti: String?
-    let handle: String?
-    let email: String?
-    let net: String?
-    let bld: String?
-    let ins: Double?
-
-    /// Tokens of other makers and of earlier releases say nothing of the installation.
-    var installation: InstallationFacts? {
-        guard let build = bld.flatMap({ UInt64($0, radix: 16) }),
-            let installedAt = ins.flatMap(wholeSeconds)
-        else { return nil }
-        return InstallationFacts(
-            addressBlock: net.flatMap { UInt64($0, radix: 16) },
-            installedAt: installedAt,
-            build: build
-        )
-    }
-}
-
 /// Whole seconds of a NumericDate, rounded up; nil beyond what a date can be.
-private func wholeSeconds(_ date: Double) -> Int64? {
+func wholeSeconds(_ date: Double) -> Int64? {
     date.isFinite && abs(date) < 1e15 ? Int64(date.rounded(.up)) : nil
 }

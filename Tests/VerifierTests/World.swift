@@ -36,6 +36,7 @@ final class World: Sendable {
     private let trusted = Mutex(TrustedSnapshot.missing)
     private let thresholds = Mutex(Thresholds())
     private let verifiers = Mutex<[TestVerifier]>([])
+    private let peers = TestVerifier.Peers()
 
     private init(_ database: TestDatabase) throws {
         self.database = database
@@ -53,7 +54,7 @@ final class World: Sendable {
         let world = try World(try await (postgres ?? Self.postgres).database(template))
         let outcome: Result<Void, any Error>
         do { outcome = .success(try await body(world)) } catch { outcome = .failure(error) }
-        for verifier in world.verifiers.withLock({ $0 }) { await verifier.node.close() }
+        for verifier in world.verifiers.withLock({ $0 }) { await verifier.close() }
         await world.pool.close()
         try outcome.get()
     }
@@ -101,9 +102,11 @@ final class World: Sendable {
                 connections: 1,
                 statementTimeout: .seconds(10)
             ),
+            peers: peers,
             { self.circumstances }
         )
         verifiers.withLock { $0.append(verifier) }
+        peers.all.withLock { $0[instance] = verifier }
         return verifier
     }
 

@@ -127,6 +127,9 @@ struct Draft {
             )
         }
         ride.unfiled = nil
+        if let change = outcome.changes.first(where: { $0.state == .verified }) {
+            ride.verifiedAt = change.timestamp
+        }
         ride.lastBatch = StoredBatch(digest: digest, answer: answer)
         for point in outcome.pointsToStore(tier: ride.tier) {
             points.append((report.rideID, point))

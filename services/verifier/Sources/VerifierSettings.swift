@@ -1,7 +1,7 @@
 internal import ServiceKit
 internal import Verification
 
-/// The verifier's own settings: the thresholds that the seed lets an operator set (spec 1.13).
+/// The verifier's own settings (spec 1.13).
 enum VerifierSettings {
     private static let shapeDistance = Setting.number(
         "RIDER_MAX_SHAPE_DISTANCE",
@@ -63,8 +63,27 @@ enum VerifierSettings {
         "Whether riders who look like one script count as one witness: off, count or enforce."
     )
 
+    /// Whether there is anything to verify (spec 1.13; on by default here).
+    static let riderMode = Setting.flag(
+        "RIDER_MODE_ENABLED",
+        default: true,
+        "Whether riders may report; off leaves the verifier idle: it takes no slots."
+    ).lenient
+    private static let pointRetention = Setting.duration(
+        "RIDER_POINT_RETENTION",
+        default: .seconds(168 * 3600),
+        in: .seconds(3600)...(.seconds(10 * 8760 * 3600)),
+        "How long a stored point is kept after it arrived; older ones are removed each hour."
+    ).lenient
+
+    /// How long a stored point is kept.
+    static func pointRetentionSeconds(_ settings: Settings) -> Int64 {
+        settings[pointRetention].components.seconds
+    }
+
     static var declarations: [SettingDeclaration] {
         [
+            riderMode.declaration, pointRetention.declaration,
             shapeDistance.declaration, speed.declaration, early.declaration, late.declaration,
             pointAge.declaration, trustedAge.declaration, skew.declaration,
             verifyStep.declaration, recovery.declaration, witnesses.declaration,

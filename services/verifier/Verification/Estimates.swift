@@ -10,7 +10,7 @@ public struct TripEstimate: Sendable, Equatable {
     public var coordinate: Coordinate
     /// Degrees clockwise from north along the shape.
     public var bearing: Double
-    /// Median of the reported speeds in metres per second, or nil when none was reported.
+    /// Median of the plausible speeds reported, in metres per second, or nil when there is none.
     public var speed: Double?
     /// When the newest contributing point was measured, never after now.
     public var timestamp: UnixSeconds

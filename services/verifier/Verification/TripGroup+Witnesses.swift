@@ -27,7 +27,9 @@ struct Witness {
         rideID = session.rideID
         evidence = member.evidence
         timestamp = latest.timestamp
-        speed = latest.speed.flatMap { $0 >= 0 && $0.isFinite ? $0 : nil }
+        // A speed that no point could be matched at is a broken sensor or a lie.
+        let plausible = 0...thresholds.maxSpeedMetersPerSecond
+        speed = latest.speed.flatMap { plausible.contains($0) ? $0 : nil }
         isPublishable = session.isPublishable(tier: member.tier, at: now, thresholds: thresholds)
     }
 }

@@ -55,7 +55,10 @@ enum ScheduleCommand {
         try DataFolder.write(moved, to: to, mode: 0o644)
     }
 
-    private static func bytes(_ location: String) throws(OperationError) -> [UInt8] {
+    /// Reads a file or fetches a URL.
+    ///
+    /// - Throws: ``OperationError`` saying which and why.
+    static func bytes(_ location: String) throws(OperationError) -> [UInt8] {
         if location.hasPrefix("http://") || location.hasPrefix("https://") {
             let result = BlockingWait.run {
                 try await HTTPClient().get(

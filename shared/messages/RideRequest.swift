@@ -264,8 +264,9 @@ public struct EraseRider: Equatable, Sendable {
     public var riderID: UniqueID
     /// When the erasure was asked for, POSIX seconds.
     public var receivedAt: UnixSeconds
-    /// A keyed hash of the rider's installation, as an id: it stays blocked when the rider was. It
-    /// may be the rider's own id. Nil when the installation is not known.
+    /// A keyed hash of the rider's installation, as an id; nil when the installation is not known.
+    ///
+    /// It stays blocked when the rider was, and may be the rider's own id.
     public var successorID: UniqueID?
     /// Until when no ride of this rider may begin, POSIX seconds: a late request must not bring
     /// back what was erased.

@@ -43,6 +43,9 @@ struct RegisterRider: Sendable {
         let installation = try Installation(try request.jsonObject())
         let pseudonym = keys.pseudonym(ofInstallation: installation.id)
         let (revocations, lifetime) = (revocations, lifetime)
+        let block = AddressBlock(request.clientAddress).map { block in
+            signer.keyedHash(of: block.description, purpose: "address-block")
+        }
         let registered = try await stored(request) { connection throws(DatabaseError) in
             let rider = try installation.upsert(pseudonym, at: now, on: connection)
             // Behind the row's lock, which an erasure takes first.
@@ -55,12 +58,17 @@ struct RegisterRider: Sendable {
                 subject: subject,
                 role: .rider,
                 issuedAt: try revocations.signingTime(for: subject, at: now, on: connection),
-                lifetime: lifetime
+                lifetime: lifetime,
+                installation: InstallationFacts(
+                    addressBlock: block,
+                    installedAt: rider.installedAt,
+                    build: installation.build
+                )
             )
             try RiderRows.noteToken(of: rider.id, until: claims.expiresAt, on: connection)
             return (rider, claims)
         }
-        guard var claims = registered.1 else {
+        guard let claims = registered.1 else {
             throw HTTPError(
                 status: 503,
                 code: "rider.being_erased",
@@ -68,13 +76,6 @@ struct RegisterRider: Sendable {
                 retryAfter: 5
             )
         }
-        claims.installation = InstallationFacts(
-            addressBlock: AddressBlock(request.clientAddress).map { block in
-                signer.keyedHash(of: block.description, purpose: "address-block")
-            },
-            installedAt: registered.0.installedAt,
-            build: installation.build
-        )
         return self.answer(registered.0, claims)
     }
 

@@ -1,5 +1,6 @@
 internal import Messages
 internal import ServiceKit
+internal import Telemetry
 internal import Transit
 internal import Web
 
@@ -26,6 +27,8 @@ struct RiderEndpoints: Sendable {
                 "/api/v1/rider/rides/{id}/positions",
                 access: .roles([.rider]),
                 bodyLimit: RiderLimits.bodyBytes,
+                // Every rider calls it every few seconds; metrics count it.
+                logLevel: .debug,
                 handler: report
             ),
             Endpoint(

@@ -18,10 +18,6 @@ public enum Verifier {
             Migration(name: "0002-operators", bytes: PackageResources._002_operators_sql),
             Migration(name: "0003-erased-riders", bytes: PackageResources._003_erased_riders_sql),
             Migration(name: "0004-witnesses", bytes: PackageResources._004_witnesses_sql),
-            Migration(
-                name: "0005-witness-traits",
-                bytes: PackageResources._005_witness_traits_sql
-            ),
         ]
     )
 

@@ -180,16 +180,14 @@ func median(_ values: [Double]) -> Double? {
 ///   - sessions: All registered sessions in the order they were registered.
 ///   - now: Our clock.
 ///   - thresholds: The limits.
-///   - isCovered: Whether the trusted feed reports a trip, which then is skipped.
 /// - Returns: At most one estimate for each trip instance, by trip id and then date.
 public func estimates(
     of sessions: [Member],
     at now: UnixSeconds,
-    thresholds: Thresholds = Thresholds(),
-    isCovered: (TripInstance) -> Bool = { _ in false }
+    thresholds: Thresholds = Thresholds()
 ) -> [TripEstimate] {
     TripGroup.groups(of: sessions, at: now, thresholds: thresholds).compactMap { group in
-        isCovered(group.trip) ? nil : group.estimate(at: now, thresholds: thresholds)
+        group.estimate(at: now, thresholds: thresholds)
     }
 }
 

@@ -48,8 +48,9 @@ extension TokenVerifier: Authorizer {
         }
     }
 
-    /// The token that a request carries. A header of the wrong form is an error, never a reason to
-    /// look at the cookie.
+    /// The token that a request carries.
+    ///
+    /// A header of the wrong form is an error, never a reason to look at the cookie.
     private func token(
         in request: HTTPRequest,
         for roles: Set<Role>

@@ -191,7 +191,8 @@ let tools: [Target] = [
         path: "tools/alongside/Sources",
         dependencies: [
             "ServiceKit", "Database", "Schedule", "Transit", "Web", "Telemetry", "CLinux", "CZip",
-            "Bus", "AuthService", "VerifierService", "RiderIngestService", "FeedService",
+            "Replay", "Verification", "Bus", "AuthService", "VerifierService", "RiderIngestService",
+            "FeedService",
             "GroupsService", "RelayService",
         ]
     ),

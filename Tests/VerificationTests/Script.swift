@@ -1,3 +1,4 @@
+import TestKit
 import Transit
 
 @testable import Verification

@@ -9,8 +9,13 @@ import Transit
         F.verdict(.matched, .corroborated, along: 10),
         F.verdict(.matched, .contradicted, along: 20),
         F.verdict(.matched, along: 30), F.verdict(.offRoute), F.verdict(.implausible),
-        F.verdict(.offSchedule),
+        F.verdict(.offSchedule), regression,
     ])
+    private static let regression = {
+        var verdict = F.verdict(.implausible, along: 25)
+        verdict.check = .regression
+        return verdict
+    }()
 
     private func restore(
         _ record: SessionRecord,
@@ -28,8 +33,9 @@ import Transit
 
     @Test func `brings a ride back as it was`() throws {
         let record = SessionRecord(Self.session, tier: .new)
-        #expect(record.recentOutcomes == "OIS")
+        #expect(record.recentOutcomes == "OISI")
         #expect(restore(record) == .resumed(Self.session))
+        #expect(Self.session.regressedTo == 25)
     }
 
     @Test func `drops the place on another shape and keeps the counters`() throws {
@@ -43,12 +49,13 @@ import Transit
         #expect(session.counts == Self.session.counts)
         #expect(session.lastAcceptedAt == Self.session.lastAcceptedAt)
         #expect(session.matchedDuration == Self.session.matchedDuration)
-        #expect(session.offRouteStreak == 3)
+        #expect(session.offRouteStreak == 4)
     }
 
     @Test func `keeps no place of blocked riders and ended rides`() {
         #expect(SessionRecord(Self.session, tier: .new).alongShape == 30)
         #expect(SessionRecord(Self.session, tier: .blocked).alongShape == nil)
+        #expect(SessionRecord(Self.session, tier: .blocked).regressedTo == nil)
         var ended = Self.session
         ended.end(.arrived, at: F.eight + 60)
         #expect(SessionRecord(ended, tier: .new).alongShape == nil)
@@ -62,7 +69,7 @@ import Transit
     @Test(arguments: [(Int64(900), true), (901, false)])
     func `does not resume a ride that was silent too long`(age: Int64, resumes: Bool) {
         let record = SessionRecord(Self.session, tier: .new)
-        let restored = restore(record, now: F.eight + 6 + age)
+        let restored = restore(record, now: F.eight + 7 + age)
         #expect((restored == .notResumable(.tooOld)) == !resumes)
         let fresh = SessionRecord(F.session(), tier: .new)
         #expect((restore(fresh, now: F.eight + age) == .notResumable(.tooOld)) == !resumes)

@@ -22,6 +22,48 @@ import Transit
         #expect(session.counts.matched == 3)
     }
 
+    @Test(arguments: [
+        (0.0, 0.0, true), (0, -30, true), (20, 20, true), (20, 19.9, false), (20, 0, false),
+        (20, -20, false),
+    ])
+    func `asks the verifying point for a step ahead, where that is set`(
+        asked: Double,
+        step: Double,
+        verifies: Bool
+    ) {
+        var thresholds = Thresholds()
+        thresholds.verifyStepMeters = asked
+        var session = F.session()
+        for (index, along) in [100, 100, 100 + step].enumerated() {
+            session.apply(
+                F.verdict(.matched, along: along),
+                to: F.point(along: 0, at: F.eight + Int64(index)),
+                thresholds: thresholds
+            )
+        }
+        #expect((session.state == .verified) == verifies)
+        session.apply(
+            F.verdict(.matched, along: 200),
+            to: F.point(along: 0, at: F.eight + 9),
+            thresholds: thresholds
+        )
+        #expect(session.state == .verified)
+    }
+
+    @Test func `remembers how far back a rider was found, until the next match`() {
+        func back(_ along: Double) -> Verdict {
+            var verdict = F.verdict(.implausible, along: along)
+            verdict.check = .regression
+            return verdict
+        }
+        #expect(F.session(after: [Self.match, Self.fast]).regressedTo == nil)
+        let session = F.session(after: [Self.match, back(80), back(40), back(60), Self.off])
+        #expect(session.regressedTo == 40)
+        #expect(
+            F.session(after: [Self.match, back(80), Self.match]).regressedTo == nil
+        )
+    }
+
     @Test func `a failed point starts the matches anew`() {
         #expect(F.session(after: [Self.match, Self.match, Self.off, Self.match]).state == .pending)
     }

@@ -191,6 +191,35 @@ struct VerifyCase: Sendable, CustomTestStringConvertible {
         )
     }
 
+    /// Metres along of the point, the furthest back before it, the recovery that is asked for.
+    @Test(arguments: [
+        (200.0, Double?.none, Double?(100), Outcome.implausible), (200, 100.5, 100, .implausible),
+        (200, 99.5, 100, .matched), (200, 0, nil, .implausible), (200, 150, 0, .matched),
+        (251, 0, nil, .matched), (251, nil, 100, .matched),
+    ])
+    func `believes a rider again who moves on from too far back, where that is set`(
+        along: Double,
+        regressedTo: Double?,
+        recovery: Double?,
+        outcome: Outcome
+    ) {
+        var thresholds = Thresholds()
+        thresholds.regressionRecoveryMeters = recovery
+        let time = Fixture.due(300)
+        let verdict = verify(
+            Fixture.point(along: along, at: time + 60),
+            on: Fixture.journey,
+            previous: MatchedPoint(alongShape: 300, timestamp: time),
+            lastAcceptedAt: time,
+            regressedTo: regressedTo,
+            trusted: nil,
+            now: time + 60,
+            thresholds: thresholds
+        )
+        #expect(verdict.outcome == outcome)
+        #expect(verdict.check == (outcome == .matched ? nil : .regression))
+    }
+
     @Test func `matches near the end of a loop that closes`() throws {
         let time = Fixture.due(Fixture.loop.length - 60, Fixture.loopJourney)
         let verdict = VerifyCase(

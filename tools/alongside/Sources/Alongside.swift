@@ -12,6 +12,8 @@ public enum Alongside {
           migrate                            bring DATABASE_URL up to this version
           doctor                             who lives and owns what behind DATABASE_URL, and
                                              what to do where something is wrong (exit code 1)
+          replay SCHEDULE TRACE [--trip ID]… [--date YYYYMMDD] [--points] [--whole]
+                                             what the rules say of recorded vehicles
           schedule check FILE|URL            load a schedule and say what is in it
           schedule rebase IN OUT --today [--time HH:MM]
                                              a copy whose trips run now and every day
@@ -42,6 +44,8 @@ public enum Alongside {
                 let diagnosis = try DoctorCommand.examine(environment: environment)
                 say(diagnosis.text)
                 return diagnosis.isWell ? 0 : 1
+            case ("replay", let rest):
+                say(try ReplayCommand.run(try ReplayCommand.Options(rest)))
             case ("schedule", let rest) where rest.first == "check" && rest.count == 2:
                 say(try ScheduleCommand.check(rest[1]))
             case ("schedule", let rest) where rest.first == "rebase" && rest.count >= 4:

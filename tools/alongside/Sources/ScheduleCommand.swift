@@ -54,7 +54,10 @@ enum ScheduleCommand {
         try DataFolder.write(moved, to: to, mode: 0o644)
     }
 
-    private static func bytes(_ location: String) throws(OperationError) -> [UInt8] {
+    /// Reads a file or fetches a URL.
+    ///
+    /// - Throws: ``OperationError`` saying which and why.
+    static func bytes(_ location: String) throws(OperationError) -> [UInt8] {
         if ScheduleDownload.isAddress(location) {
             switch BlockingWait.run({ try await ScheduleDownload.bytes(location) }) {
             case .success(let bytes): return bytes

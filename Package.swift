@@ -249,7 +249,10 @@ let testTargets: [Target] = [
         ]
     ),
     tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit"]),
-    tests("ToolsTests", dependencies: ["RiderSimulation", "Operations", "ServiceKit", "TestKit", "Web"]),
+    tests(
+        "ToolsTests",
+        dependencies: ["RiderSimulation", "Operations", "ServiceKit", "TestKit", "Web"]
+    ),
     tests(
         "EndToEnd",
         dependencies: [

@@ -139,6 +139,7 @@ extension TestRider {
         self.product = product
         token = rider.token
         riderID = rider.riderID
+        installationID = rider.installationID
         rideID = rider.rideID
         trip = rider.trip
         startOfService = rider.startOfService

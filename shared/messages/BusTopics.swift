@@ -6,6 +6,10 @@ public enum BusTopics {
     public static let slots = "slots"
     /// What agencies and drivers report: ``TrustedVehicles``, whole, from the feed's builder.
     public static let trusted = "trusted"
+    /// Tokens and subjects that were just revoked: ``Revocations``, not kept, from any auth.
+    public static let revocations = "revocations"
+    /// How the polling of agencies' feeds goes: ``AgencyFeeds``, whole, from the feed's builder.
+    public static let agencies = "agencies"
 }
 
 /// The names of the services as they stand in the bus's directory.

@@ -24,7 +24,7 @@ soak:            ## the tests whose full form takes long: every wrong trip that 
 	scripts/bootstrap --tests
 	ALONGSIDE_SOAK=1 ALONGSIDE_SANITIZE=no scripts/test ReplayTests
 
-lint:            ## formatting, generated files, words that do not belong
+lint:            ## formatting, generated files, imports, words that do not belong
 	scripts/lint
 
 format:          ## rewrite the sources in the project's format
@@ -48,4 +48,5 @@ generate:        ## protobuf code from the .proto files
 # A clone in a folder that only root may enter has its database elsewhere; the file says where.
 clean:           ## forget builds, the Python tools and the data of `make run`
 	@case "$$(cat .alongside/database-folder 2>/dev/null)" in /var/lib/alongside-*) rm -rf "$$(cat .alongside/database-folder)";; esac
+	@for folder in $$(cat .alongside/temporary-folders 2>/dev/null); do case "$$folder" in /tmp/alongside-*) rm -rf "$$folder";; esac; done
 	rm -rf .build .venv .alongside

@@ -181,7 +181,7 @@ let tools: [Target] = [
     library(
         "RiderSimulation",
         path: "tools/ridersim/Sources",
-        dependencies: ["VehiclePositionsKit", "Schedule", "Transit", "Web", "CLinux"]
+        dependencies: ["VehiclePositionsKit", "Schedule", "ServiceKit", "Transit"]
     ),
     // Recorded vehicles taken through the rules; for the operator's command and for tests.
     library("Replay", path: "tools/replay", dependencies: ["Transit", "Verification"]),
@@ -290,8 +290,8 @@ let testTargets: [Target] = [
     tests(
         "AccessTests",
         dependencies: [
-            "Operations", "AuthService", "RiderIngestService", "ServiceKit", "Database",
-            "Transit", "Web", "TestKit",
+            "Operations", "AuthService", "RiderIngestService", "ServiceKit", "Bus", "Database",
+            "Messages", "Telemetry", "Transit", "Web", "TestKit",
         ]
     ),
     tests(
@@ -306,8 +306,8 @@ let testTargets: [Target] = [
     tests(
         "ToolsTests",
         dependencies: [
-            "RiderSimulation", "Operations", "AuthService", "ServiceKit", "Database", "Transit",
-            "TestKit", "Web",
+            "AuthService", "Database", "Operations", "RiderSimMain", "RiderSimulation",
+            "ServiceKit", "Telemetry", "TestKit", "Transit", "VehiclePositionsKit", "Web",
         ]
     ),
     tests(

@@ -119,8 +119,11 @@ struct Caller: Sendable {
     /// - Parameters:
     ///   - access: Who may call.
     ///   - held: The families of keys that the service holds.
+    /// - Returns: nil when the caller is admitted.
     func refusal(at access: Access, holding held: Set<KeyFamily>) -> Refusal? {
-        guard case .roles(let roles) = access else { return access == .anyone ? nil : .unauthorized }
+        guard case .roles(let roles) = access else {
+            return access == .anyone ? nil : .unauthorized
+        }
         guard let role else { return .missing }
         let isForStaff = roles.isSubset(of: [.driver, .admin])
         switch token {

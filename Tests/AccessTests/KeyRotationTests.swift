@@ -194,7 +194,8 @@ private final class Load: Sendable {
         struct Header: Decodable { let kid: String }
         var text = String(token.prefix { $0 != "." })
         text += String(repeating: "=", count: (4 - text.count % 4) % 4)
-        guard let data = Data(base64Encoded: text.replacing("-", with: "+").replacing("_", with: "/")),
+        text = text.replacing("-", with: "+").replacing("_", with: "/")
+        guard let data = Data(base64Encoded: text),
             let header = try? JSONDecoder().decode(Header.self, from: data)
         else { return 0 }
         return header.kid.split(separator: ".").last.flatMap { Int($0) } ?? 0

@@ -40,6 +40,7 @@ final class RunningService: Sendable {
     ///   - environment: What is set besides.
     ///   - replacesHandlers: Whether its handlers only say that they were reached.
     /// - Returns: The service, once it listens, and the port of its public server.
+    /// - Throws: With all it has logged, when it does not start.
     static func start(
         _ definition: ServiceDefinition,
         in fleet: TestFleet,

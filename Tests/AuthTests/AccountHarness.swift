@@ -11,6 +11,20 @@ import Web
 /// A password that nothing refuses.
 let goodPassword = "correct horse battery"
 
+/// A database that tests share whose calls are all refused: it costs a tenth of a second to make one.
+private let sharedDatabase = Task { try await authDatabase() }
+
+/// Runs auth over the database of calls that are refused.
+func withSharedAuth(
+    clock: ManualClock,
+    _ body: (AuthProcess, TestDatabase) async throws -> Void
+) async throws {
+    let database = try await sharedDatabase.value
+    try await withAuth(clock: clock, database: database) { auth async throws in
+        try await body(auth, database)
+    }
+}
+
 extension AuthProcess {
     /// What log-in, refresh and sign-up answer.
     struct Tokens: Decodable, Sendable {
@@ -73,6 +87,11 @@ extension AuthProcess {
         let answer = try await signUp(handle, email: email)
         try #require(answer.status == 201, "\(answer.text)")
         return try answer.decoded()
+    }
+
+    /// A new member whose handle nobody else has.
+    func somebody() async throws -> Tokens {
+        try await member("member-\(UInt32.random(in: 0 ... .max))")
     }
 
     func logIn(

@@ -11,7 +11,7 @@ import Web
 @testable import Bus
 
 /// What other services hear about accounts over the bus.
-@Suite(.timeLimit(.minutes(1))) struct AccountLookupTests {
+@Suite(.timeLimit(.minutes(3))) struct AccountLookupTests {
     private func lookup(
         _ database: TestDatabase,
         _ body: (AccountLookup) async throws -> Void

@@ -107,6 +107,22 @@ func withAuth(
     verifiers: VerifierQuestions = .none,
     _ body: (AuthProcess) async throws -> Void
 ) async throws {
+    try await turnstile.pass {
+        try await runAuth(environment, clock, given, trustsProxy, verifiers, body)
+    }
+}
+
+/// Few enough for two cores and the database's connections.
+private let turnstile = Turnstile(places: 8)
+
+private func runAuth(
+    _ environment: [String: String],
+    _ clock: ManualClock,
+    _ given: TestDatabase?,
+    _ trustsProxy: Bool,
+    _ verifiers: VerifierQuestions,
+    _ body: (AuthProcess) async throws -> Void
+) async throws {
     let database: TestDatabase
     if let given { database = given } else { database = try await authDatabase() }
     var environment = environment

@@ -8,7 +8,7 @@ import Web
 @testable import AuthService
 
 /// The first admin, from the settings or from the command line (spec 1.2).
-@Suite(.timeLimit(.minutes(1))) struct BootstrapTests {
+@Suite(.timeLimit(.minutes(3))) struct BootstrapTests {
     private let clock = ManualClock()
     private let settings = [
         "ADMIN_BOOTSTRAP_EMAIL": "root@example.org", "ADMIN_BOOTSTRAP_PASSWORD": goodPassword,

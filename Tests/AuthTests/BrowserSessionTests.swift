@@ -8,7 +8,7 @@ import Web
 @testable import AuthService
 
 /// `POST` and `DELETE /api/v1/auth/session` (spec 1.2, architecture section 12).
-@Suite(.timeLimit(.minutes(1))) struct BrowserSessionTests {
+@Suite(.timeLimit(.minutes(3))) struct BrowserSessionTests {
     private let clock = ManualClock()
     private let path = "/api/v1/auth/session"
 
@@ -131,6 +131,29 @@ import Web
             #expect(try await auth.call(.delete, path).status == 401)
             let member = try await auth.member("ada")
             #expect(try await auth.call(.delete, path, token: member.token).status == 403)
+        }
+    }
+
+    @Test func `the browser ends it by the cookie itself, from our own pages alone`() async throws {
+        let database = try await authDatabase()
+        try await addStaff(email: "root@example.org", in: database)
+        try await withAuth(clock: clock, database: database) { auth async throws in
+            let browser = try token(try await open(auth, "root@example.org"))
+            let cookie = ("Cookie", "theme=dark; vp_session=\(browser)")
+            let foreign = ("Sec-Fetch-Site", "cross-site")
+            let refused = try await auth.call(.delete, path, headers: [cookie, foreign])
+            #expect(refused.status == 403)
+            #expect(try await auth.accepts(browser))
+            // A bad header is an error, never a reason to look at the cookie.
+            let bad = ("Authorization", "Bearer x")
+            #expect(try await auth.call(.delete, path, headers: [cookie, bad]).status == 401)
+            // Members' endpoints know no cookie.
+            #expect(try await auth.call(.get, "/api/me", headers: [cookie]).status == 401)
+            let users = "/api/v1/admin/users"
+            #expect(try await auth.call(.get, users, headers: [cookie]).status == 200)
+            let own = ("Sec-Fetch-Site", "same-origin")
+            #expect(try await auth.call(.delete, path, headers: [cookie, own]).status == 204)
+            #expect(try await auth.call(.get, users, headers: [cookie]).status == 401)
         }
     }
 

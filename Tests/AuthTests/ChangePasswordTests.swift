@@ -8,7 +8,7 @@ import Web
 @testable import AuthService
 
 /// `POST /api/v1/auth/password` (architecture section 12, circles spec 23 and 24).
-@Suite(.timeLimit(.minutes(1))) struct ChangePasswordTests {
+@Suite(.timeLimit(.minutes(3))) struct ChangePasswordTests {
     private let clock = ManualClock()
     private let new = "another good password"
 
@@ -74,8 +74,8 @@ import Web
         ),
     ])
     func `refuses a bad body with its own sentence`(body: String, error: String) async throws {
-        try await withAuth(clock: clock) { auth async throws in
-            let member = try await auth.member("ada")
+        try await withSharedAuth(clock: clock) { auth, _ async throws in
+            let member = try await auth.somebody()
             let answer = try await auth.call(
                 .post,
                 "/api/v1/auth/password",

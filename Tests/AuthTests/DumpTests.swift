@@ -10,7 +10,7 @@ import Web
 
 /// What a copy of auth's schema gives away: no password, no token that works, and nothing by which a
 /// rider and an account could be joined.
-@Suite(.timeLimit(.minutes(1))) struct DumpTests {
+@Suite(.timeLimit(.minutes(3))) struct DumpTests {
     private let clock = ManualClock()
 
     @Test func `holds no password and no token that works`() async throws {

@@ -8,7 +8,7 @@ import Web
 @testable import AuthService
 
 /// Somebody can always let others in: the last active admin stays one (spec 1.3).
-@Suite(.timeLimit(.minutes(1))) struct LastAdminTests {
+@Suite(.timeLimit(.minutes(3))) struct LastAdminTests {
     private let clock = ManualClock()
     private let path = "/api/v1/admin/users"
     private let demotion = json(["name": "R", "email": "r@example.org", "role": "driver"])

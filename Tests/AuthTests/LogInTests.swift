@@ -9,7 +9,7 @@ import Web
 @testable import AuthService
 
 /// `POST /api/v1/auth/login`, row by row of spec 1.2.
-@Suite(.timeLimit(.minutes(1))) struct LogInTests {
+@Suite(.timeLimit(.minutes(3))) struct LogInTests {
     private let clock = ManualClock()
     private static let refused = AuthProcess.Refusal(
         error: "invalid email or password",
@@ -55,7 +55,7 @@ import Web
         (#"{"email":"a@b","handle":"ada","password":"x"}"#, "email and handle exclude each other"),
     ])
     func `refuses a bad body with its own sentence`(body: String, error: String) async throws {
-        try await withAuth(clock: clock) { auth async throws in
+        try await withSharedAuth(clock: clock) { auth, _ async throws in
             let answer = try await auth.call(.post, "/api/v1/auth/login", body)
             #expect(answer.status == 400)
             #expect(answer.refusal?.error == error)

@@ -8,7 +8,7 @@ import Web
 @testable import AuthService
 
 /// `POST /api/v1/auth/logout` and `logout-all` (spec 1.2, circles spec 23).
-@Suite(.timeLimit(.minutes(1))) struct LogOutTests {
+@Suite(.timeLimit(.minutes(3))) struct LogOutTests {
     private let clock = ManualClock()
 
     @Test func `ends this session alone, with every token that it had`() async throws {
@@ -53,6 +53,29 @@ import Web
             let back = try await auth.tokens(handle: "ada")
             #expect(try await auth.accepts(back.token))
             #expect(try await auth.refresh(back.refreshToken).status == 200)
+        }
+    }
+
+    @Test func `a revocation stands as long as any token that it is about`() async throws {
+        let database = try await authDatabase()
+        func until() async throws -> UnixSeconds {
+            try await database.query { connection throws(DatabaseError) in
+                try connection.query("SELECT until FROM auth.revocations").one().timestamp(0)
+            }
+        }
+        var member: AuthProcess.Tokens?
+        let long = ["ACCESS_TOKEN_TTL": "24h"]
+        try await withAuth(long, clock: clock, database: database) { auth async throws in
+            member = try await auth.member("ada")
+            #expect(member?.expiresIn == 86_400)
+        }
+        let token = try #require(member?.token)
+        clock.advance(by: 60)
+        try await withAuth(clock: clock, database: database) { auth async throws in
+            _ = try await auth.call(.post, "/api/v1/auth/logout", token: token)
+            #expect(try await until() == clock.now - 60 + 86_400)
+            clock.advance(by: 86_400 - 61)
+            #expect(try await !auth.accepts(token))
         }
     }
 

@@ -6,7 +6,7 @@ import Web
 @testable import AuthService
 
 /// Argon2id behind its bounded worker.
-@Suite(.timeLimit(.minutes(1))) struct PasswordWorkerTests {
+@Suite(.timeLimit(.minutes(3))) struct PasswordWorkerTests {
     private let metrics = Metrics()
     private var deadline: ContinuousClock.Instant { .now + .seconds(60) }
 

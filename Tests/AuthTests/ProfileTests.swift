@@ -8,7 +8,7 @@ import Web
 @testable import AuthService
 
 /// `GET /api/me`, `GET /api/me/export` and `DELETE /api/me` (architecture section 12).
-@Suite(.timeLimit(.minutes(1))) struct ProfileTests {
+@Suite(.timeLimit(.minutes(3))) struct ProfileTests {
     private let clock = ManualClock()
 
     @Test func `says who the caller is and nothing else`() async throws {
@@ -94,8 +94,8 @@ import Web
     )
         async throws
     {
-        try await withAuth(clock: clock) { auth async throws in
-            let member = try await auth.member("ada")
+        try await withSharedAuth(clock: clock) { auth, _ async throws in
+            let member = try await auth.somebody()
             let answer = try await auth.call(.delete, "/api/me", body, token: member.token)
             #expect(answer.status == status)
             #expect(answer.refusal?.error == error)

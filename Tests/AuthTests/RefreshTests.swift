@@ -8,7 +8,7 @@ import Web
 @testable import AuthService
 
 /// `POST /api/v1/auth/refresh`, row by row of spec 1.2, and the drill with a stolen token.
-@Suite(.timeLimit(.minutes(1))) struct RefreshTests {
+@Suite(.timeLimit(.minutes(3))) struct RefreshTests {
     private let clock = ManualClock()
     private static let refused = AuthProcess.Refusal(
         error: "invalid or expired refresh token",
@@ -50,7 +50,7 @@ import Web
         (#"{"refresh_token":"ä€🚌"}"#, 401, "invalid or expired refresh token"),
     ])
     func `refuses with its own sentence`(body: String, status: Int, error: String) async throws {
-        try await withAuth(clock: clock) { auth async throws in
+        try await withSharedAuth(clock: clock) { auth, _ async throws in
             let answer = try await auth.call(.post, "/api/v1/auth/refresh", body)
             #expect(answer.status == status)
             #expect(answer.refusal?.error.hasPrefix(error) == true)

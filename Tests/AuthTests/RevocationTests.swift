@@ -9,7 +9,7 @@ import Web
 @testable import AuthService
 
 /// What auth writes into `auth.revocations` and how fast it counts.
-@Suite(.timeLimit(.minutes(1))) struct RevocationTests {
+@Suite(.timeLimit(.minutes(3))) struct RevocationTests {
     private struct Row: Equatable {
         let kind: String
         let value: String
@@ -147,8 +147,8 @@ import Web
             let other = try await auth.register().decoded(AuthProcess.Registration.self)
             let rider = try #require(UniqueID(first.riderId))
             let pool = database.open(role: Auth.schema.role)
-            let target = byInstallation ? RevocationTarget.installation(installation)
-                : .rider(rider)
+            let target =
+                byInstallation ? RevocationTarget.installation(installation) : .rider(rider)
             #expect(try await Auth.revoke(target, at: clock.now, in: pool))
             #expect(try await Auth.revoke(.rider(.random()), at: clock.now, in: pool) == false)
             #expect(

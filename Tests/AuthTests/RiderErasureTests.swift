@@ -55,7 +55,7 @@ private final class FakeVerifier: Sendable {
 }
 
 /// `DELETE /api/v1/rider/me` and `GET /api/v1/rider/me/export`.
-@Suite(.timeLimit(.minutes(1))) struct RiderErasureTests {
+@Suite(.timeLimit(.minutes(3))) struct RiderErasureTests {
     private let me = "/api/v1/rider/me"
 
     private func count(_ database: TestDatabase, _ table: String) async throws -> Int {

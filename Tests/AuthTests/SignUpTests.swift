@@ -8,7 +8,7 @@ import Web
 @testable import AuthService
 
 /// `POST /api/v1/auth/register`: who becomes a member, and what the member is given.
-@Suite(.timeLimit(.minutes(1))) struct SignUpTests {
+@Suite(.timeLimit(.minutes(3))) struct SignUpTests {
     private let clock = ManualClock()
 
     @Test func `answers 201 like a log-in, with a member's token`() async throws {
@@ -121,7 +121,7 @@ import Web
 
     @Test(arguments: Case.all)
     func `refuses it with its own sentence`(example: Case) async throws {
-        try await withAuth(clock: clock) { auth async throws in
+        try await withSharedAuth(clock: clock) { auth, _ async throws in
             let answer = try await auth.call(.post, "/api/v1/auth/register", example.body)
             #expect(answer.status == 400)
             #expect(answer.refusal?.error == example.error)
@@ -133,7 +133,7 @@ import Web
         #"{"handle":"a\u0000da","password":"password"}"#, #"{"handle":"ada","handle":"eve"}"#,
     ])
     func `refuses what is not one strict JSON object`(body: String) async throws {
-        try await withAuth(clock: clock) { auth async throws in
+        try await withSharedAuth(clock: clock) { auth, _ async throws in
             let answer = try await auth.call(.post, "/api/v1/auth/register", body)
             #expect(answer.status == 400)
             #expect(answer.refusal?.error.hasPrefix("invalid JSON: ") == true)

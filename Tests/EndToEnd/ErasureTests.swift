@@ -12,7 +12,9 @@ extension EndToEnd {
     /// changes until it is recycled; neither can be read through the database.
     @Suite(.timeLimit(.minutes(3))) struct ErasureTests {
         @Test(arguments: ["1", "2"])
-        func `after the answer no table and no file holds the rider`(verifiers: String) async throws {
+        func `after the answer no table and no file holds the rider`(
+            verifiers: String
+        ) async throws {
             let product = try await Product.ready(environment: ["VERIFIERS": verifiers])
             let now = TestRider.now
             let gone = try await TestRider(product)

@@ -66,7 +66,14 @@ struct RandomValues: RandomNumberGenerator {
                     vehicleID: text(),
                     boardingStopID: text(),
                     destinationStopID: text(),
-                    receivedAt: time()
+                    receivedAt: time(),
+                    installation: maybe {
+                        RiderInstallation(
+                            addressBlock: $0.maybe { $0.next() },
+                            installedAt: $0.time(),
+                            build: $0.next()
+                        )
+                    }
                 )
             )
         case 1:

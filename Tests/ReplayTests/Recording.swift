@@ -96,17 +96,32 @@ struct Recording: Sendable {
         feed: RecordedFeed? = nil,
         thresholds: Thresholds = Thresholds()
     ) throws -> ReplayedRide {
-        let date = busTrip.trip.startDate
         let trip = try #require(claimed ?? index.trip(busTrip.trip.tripID))
-        let journey = Journey(
-            trip: trip,
-            startDate: date,
-            startOfService: index.startOfService(on: date)
+        return ReplayedRide(
+            busTrip.fixes,
+            on: journey(trip, on: busTrip.trip.startDate),
+            feed: feed,
+            thresholds: thresholds
         )
-        return ReplayedRide(busTrip.fixes, on: journey, feed: feed, thresholds: thresholds)
+    }
+
+    func journey(_ trip: Trip, on date: ServiceDate) -> Journey {
+        Journey(trip: trip, startDate: date, startOfService: index.startOfService(on: date))
     }
 
     // MARK: - Files
+
+    /// The rows of a trace by the names in its header.
+    static func table(_ name: String, separator: Character) throws -> [[String: String]] {
+        let text = String(decoding: try bytes("traces/\(name)"), as: UTF8.self)
+        let lines = text.split(whereSeparator: \.isNewline).map { line in
+            line.replacing("\"", with: "")
+                .split(separator: separator, omittingEmptySubsequences: false)
+                .map(String.init)
+        }
+        let names = try #require(lines.first)
+        return lines.dropFirst().map { Dictionary(zip(names, $0), uniquingKeysWith: { $1 }) }
+    }
 
     private static let folder: String = {
         let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")

@@ -84,6 +84,23 @@ private let clock = ManualClock()
         #expect(refusal([("authorization", "bEARER \(token)")], .roles([.rider])) == nil)
     }
 
+    @Test func `while nobody knows the revocations the answer is to come again`() {
+        let verifier = TokenVerifier(
+            ring: KeyRing(secret: TestTokens.secret, families: [.staff]),
+            clock: clock.application,
+            revocation: { _ in .unknown }
+        )
+        let request = HTTPRequest(headers: HTTPHeaders(bearer(tokens.token(.admin))))
+        do {
+            _ = try verifier.authorize(request, access: .roles([.admin]))
+            Issue.record("admitted")
+        } catch {
+            #expect(error == .revocationsUnavailable)
+            #expect(error.status == 503)
+            #expect(error.retryAfter == 2)
+        }
+    }
+
     @Test func `asks nothing of endpoints for anyone and has no keys`() {
         #expect(refusal([("Authorization", "nonsense")], .anyone) == nil)
         #expect(refusal(bearer(tokens.token(.admin)), .apiKey) == .unauthorized)

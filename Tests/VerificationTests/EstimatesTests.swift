@@ -136,9 +136,8 @@ import Transit
         #expect(found.first?.timestamp == now - 15)
     }
 
-    @Test func `publishes nothing for covered, stale, blocked and ended rides`() {
+    @Test func `publishes nothing for stale, blocked and ended rides`() {
         var member = trusted(1, 30)
-        #expect(estimates(of: [member], at: now, isCovered: { _ in true }).isEmpty)
         #expect(estimates(of: [member], at: now + 90).count == 1)
         #expect(estimates(of: [member], at: now + 91).isEmpty)
         member.tier = .blocked

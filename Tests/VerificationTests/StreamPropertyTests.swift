@@ -171,6 +171,5 @@ import Transit
         #expect(found.count <= 1)
         #expect(found.allSatisfy { $0.alongShape >= 600 })
         #expect(found.allSatisfy { $0.timestamp <= now })
-        #expect(estimates(of: members, at: now, isCovered: { _ in true }).isEmpty)
     }
 }

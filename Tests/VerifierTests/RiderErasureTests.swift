@@ -224,7 +224,7 @@ import Verification
                 return String(decoding: bytes, as: UTF8.self)
             }
             struct Standing: Decodable {
-                let rider_id: String
+                let riderId: String
                 let tier: String
             }
             struct Ride: Decodable {
@@ -234,18 +234,19 @@ import Verification
                     let timestamp: String
                 }
                 let id: String
-                let trip_id: String
-                let end_reason: String
+                let tripId: String
+                let endReason: String
                 let points: [Point]
             }
             let decoder = JSONDecoder()
+            decoder.keyDecodingStrategy = .convertFromSnakeCase
             let standing = try decoder.decode(Standing.self, from: Data(try await page(0).utf8))
-            #expect(standing.rider_id == rider.id.description)
+            #expect(standing.riderId == rider.id.description)
             #expect(standing.tier == "new")
             let rides = try decoder.decode([Ride].self, from: Data("[\(try await page(1))]".utf8))
             #expect(rides.map(\.id) == [rider.ride.description])
-            #expect(rides[0].trip_id == "T1")
-            #expect(rides[0].end_reason == "arrived")
+            #expect(rides[0].tripId == "T1")
+            #expect(rides[0].endReason == "arrived")
             #expect(rides[0].points.map(\.outcome) == ["matched", "matched", "matched"])
             #expect(try await page(2) == "")
             // A second page, once there are more rides than one holds.

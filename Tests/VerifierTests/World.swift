@@ -34,6 +34,7 @@ final class World: Sendable {
     private let uptime = Mutex(0.0)
     private let index: Mutex<ScheduleIndex?>
     private let trusted = Mutex(TrustedSnapshot.missing)
+    private let thresholds = Mutex(Thresholds())
     private let verifiers = Mutex<[TestVerifier]>([])
     private let peers = TestVerifier.Peers()
 
@@ -41,6 +42,8 @@ final class World: Sendable {
         self.database = database
         pool = database.open(connections: 1)
         index = Mutex(try Course.index())
+        // Most riders of these tests are scripts.
+        thresholds.withLock { $0.witnessChecks = .count }
     }
 
     /// Makes a world, and ends its verifiers after `body`.
@@ -66,11 +69,16 @@ final class World: Sendable {
 
     func setTrusted(_ snapshot: TrustedSnapshot) { trusted.withLock { $0 = snapshot } }
 
+    /// What verifiers made from now on do with the checks of witnesses.
+    func setWitnessChecks(_ mode: WitnessMode) {
+        thresholds.withLock { $0.witnessChecks = mode }
+    }
+
     private var circumstances: Circumstances {
         Circumstances(
             index: index.withLock { $0 },
             trusted: trusted.withLock { $0 },
-            thresholds: Thresholds(),
+            thresholds: thresholds.withLock { $0 },
             now: clock.now,
             uptime: uptime.withLock { $0 }
         )

@@ -46,6 +46,23 @@ public struct RideRequest: Equatable, Sendable {
     }
 }
 
+/// What ingest knows of a rider's installation from the token.
+public struct RiderInstallation: Equatable, Sendable {
+    /// A keyed hash of the block of addresses that the app registered from; nil where that says nothing.
+    public var addressBlock: UInt64?
+    /// When the app registered first.
+    public var installedAt: UnixSeconds
+    /// A hash of platform, app and version.
+    public var build: UInt64
+
+    /// Makes the facts.
+    public init(addressBlock: UInt64?, installedAt: UnixSeconds, build: UInt64) {
+        self.addressBlock = addressBlock
+        self.installedAt = installedAt
+        self.build = build
+    }
+}
+
 /// A ride begins.
 public struct StartRide: Equatable, Sendable {
     /// Minted by ingest; its last byte is the slot of `tripID`.
@@ -66,6 +83,8 @@ public struct StartRide: Equatable, Sendable {
     public var destinationStopID: String
     /// When ingest received the call, POSIX seconds.
     public var receivedAt: UnixSeconds
+    /// The rider's installation, where the token says something about it.
+    public var installation: RiderInstallation?
 
     /// Makes a request to start a ride.
     public init(
@@ -77,8 +96,10 @@ public struct StartRide: Equatable, Sendable {
         vehicleID: String = "",
         boardingStopID: String = "",
         destinationStopID: String = "",
-        receivedAt: UnixSeconds
+        receivedAt: UnixSeconds,
+        installation: RiderInstallation? = nil
     ) {
+        self.installation = installation
         self.rideID = rideID
         self.riderID = riderID
         self.tripID = tripID
@@ -243,8 +264,9 @@ public struct EraseRider: Equatable, Sendable {
     public var riderID: UniqueID
     /// When the erasure was asked for, POSIX seconds.
     public var receivedAt: UnixSeconds
-    /// A keyed hash of the rider's installation, as an id: it stays blocked when the rider was. It
-    /// may be the rider's own id. Nil when the installation is not known.
+    /// A keyed hash of the rider's installation, as an id; nil when the installation is not known.
+    ///
+    /// It stays blocked when the rider was, and may be the rider's own id.
     public var successorID: UniqueID?
     /// Until when no ride of this rider may begin, POSIX seconds: a late request must not bring
     /// back what was erased.

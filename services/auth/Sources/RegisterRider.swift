@@ -43,6 +43,9 @@ struct RegisterRider: Sendable {
         let installation = try Installation(try request.jsonObject())
         let pseudonym = keys.pseudonym(ofInstallation: installation.id)
         let (revocations, lifetime) = (revocations, lifetime)
+        let block = AddressBlock(request.clientAddress).map { block in
+            signer.keyedHash(of: block.description, purpose: "address-block")
+        }
         let registered = try await stored(request) { connection throws(DatabaseError) in
             let rider = try installation.upsert(pseudonym, at: now, on: connection)
             // Behind the row's lock, which an erasure takes first.
@@ -55,7 +58,12 @@ struct RegisterRider: Sendable {
                 subject: subject,
                 role: .rider,
                 issuedAt: try revocations.signingTime(for: subject, at: now, on: connection),
-                lifetime: lifetime
+                lifetime: lifetime,
+                installation: InstallationFacts(
+                    addressBlock: block,
+                    installedAt: rider.installedAt,
+                    build: installation.build
+                )
             )
             try RiderRows.noteToken(of: rider.id, until: claims.expiresAt, on: connection)
             return (rider, claims)
@@ -162,14 +170,18 @@ private struct Installation: Sendable {
             VALUES ($1, $2, $3, $4, $5, $6, $6)
             ON CONFLICT (installation_id) DO UPDATE SET app_version = excluded.app_version,
                 last_seen_at = GREATEST(r.last_seen_at, excluded.last_seen_at)
-            RETURNING id, (xmax = 0) AS is_new
+            RETURNING id, created_at, (xmax = 0) AS is_new
             """,
             [
                 .uuid(.random()), .uuid(id), .text(platform), .text(appID), .text(appVersion),
                 .timestamp(now),
             ]
         ).one()
-        let rider = Rider(id: try row.uuid("id"), isNew: try row.bool("is_new"))
+        let rider = Rider(
+            id: try row.uuid("id"),
+            isNew: try row.bool("is_new"),
+            installedAt: try row.timestamp("created_at")
+        )
         guard rider.isNew, let pseudonym, try RiderRows.isBlocked(pseudonym, on: connection) else {
             return rider
         }
@@ -177,12 +189,16 @@ private struct Installation: Sendable {
             "UPDATE auth.riders SET id = $2 WHERE id = $1",
             [.uuid(rider.id), .uuid(pseudonym)]
         )
-        return Rider(id: pseudonym, isNew: true)
+        return Rider(id: pseudonym, isNew: true, installedAt: rider.installedAt)
     }
+
+    /// The same for the same release of the same app on the same platform.
+    var build: UInt64 { FNV1a.hash("\(platform)\n\(appID)\n\(appVersion)".utf8) }
 }
 
 /// The pseudonym of an installation.
 private struct Rider: Sendable {
     let id: UniqueID
     let isNew: Bool
+    let installedAt: UnixSeconds
 }

@@ -10,6 +10,8 @@ struct ActiveRide: Sendable {
     var tier: Tier
     /// The route as it is stored and published; the request's, else the trip's.
     let routeID: RouteID
+    /// What tells the ride from the others of its trip.
+    var evidence = WitnessEvidence()
     /// How often the rider may report.
     var reports = ReportAllowance()
     /// The last batch that was stored, so that its repeat gets the same answer.
@@ -22,7 +24,7 @@ struct ActiveRide: Sendable {
 
     var rideID: UniqueID { session.rideID }
     var slot: Slot { session.rideID.slot }
-    var member: Member { Member(session, tier: tier) }
+    var member: Member { Member(session, tier: tier, evidence: evidence) }
 }
 
 /// What a batch said and what was answered.

@@ -179,8 +179,8 @@ enum RideStore {
             """
             INSERT INTO verifier.rides (id, slot, rider_id, trip_id, start_date, route_id,
                 vehicle_id, boarding_stop_id, destination_stop_id, shape_hash, started_at,
-                updated_at)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)
+                updated_at, address_block, installed_at, install_build)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12, $13, $14)
             ON CONFLICT DO NOTHING
             """,
             [
@@ -190,6 +190,9 @@ enum RideStore {
                 .text(request.vehicleID), .text(request.boardingStopID),
                 .text(request.destinationStopID), .int64(session.journey.shapeHash),
                 .timestamp(session.startedAt),
+                ride.evidence.origin.addressBlock.map { .int64(Int64(bitPattern: $0)) } ?? .null,
+                ride.evidence.origin.installedAt.map(SQLValue.timestamp) ?? .null,
+                ride.evidence.origin.build.map { .int64(Int64(bitPattern: $0)) } ?? .null,
             ]
         )
         guard inserted == 0 else { return nil }
@@ -235,16 +238,17 @@ enum RideStore {
                 last_accepted_at = n.last_accepted, last_corroboration = n.last_corroboration,
                 shape_hash = n.shape_hash, along_shape = n.along, speed = n.speed,
                 batch_digest = n.digest, batch_answer = n.answer, regressed_to = n.regressed_to,
-                updated_at = $21, verified_at = COALESCE(r.verified_at, n.verified)
+                witness_traits = n.traits, updated_at = $21,
+                verified_at = COALESCE(r.verified_at, n.verified)
             FROM unnest($1::uuid[], $2::text[], $3::bool[], $4::bigint[], $5::bigint[],
                 $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[],
                 $11::text[], $12::timestamptz[], $13::timestamptz[], $14::timestamptz[],
                 $15::text[], $16::bigint[], $17::float8[], $18::float8[], $19::bigint[],
-                $20::bytea[], $22::timestamptz[], $23::float8[])
+                $20::bytea[], $22::timestamptz[], $23::float8[], $24::bigint[])
                 AS n (id, state, corroborated, total, matched, agreed, denied, match_streak,
                     off_streak, denied_streak, outcomes, first_matched, last_matched,
                     last_accepted, last_corroboration, shape_hash, along, speed, digest, answer,
-                    verified, regressed_to)
+                    verified, regressed_to, traits)
             WHERE r.id = n.id AND r.status = 'active'
             RETURNING r.id
             """,
@@ -268,6 +272,7 @@ enum RideStore {
                 .intArray(rides.map { $0.lastBatch?.digest }), .bytesArray(answers),
                 .timestamp(now), .timestampArray(rides.map(\.verifiedAt)),
                 .doubleArray(records.map(\.regressedTo)),
+                .intArray(rides.map { Int64($0.evidence.trace.traits.rawValue) }),
             ]
         )
         var saved: Set<UniqueID> = []

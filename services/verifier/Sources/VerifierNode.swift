@@ -105,6 +105,7 @@ final class VerifierNode: Sendable {
             book: book,
             instance: surroundings.instance,
             thresholds: surroundings.thresholds,
+            metrics: metrics,
             publish: surroundings.publish
         )
         self.writer = writer

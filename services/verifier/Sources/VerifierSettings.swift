@@ -57,6 +57,11 @@ enum VerifierSettings {
         in: 0...10_000,
         "Metres that a rider found too far back must move on to be believed again; 0 is never."
     )
+    private static let witnesses = Setting.choice(
+        "RIDER_WITNESS_CHECKS",
+        default: WitnessMode.enforce,
+        "Whether riders who look like one script count as one witness: off, count or enforce."
+    )
 
     /// Whether there is anything to verify (spec 1.13; on by default here).
     static let riderMode = Setting.flag(
@@ -81,7 +86,7 @@ enum VerifierSettings {
             riderMode.declaration, pointRetention.declaration,
             shapeDistance.declaration, speed.declaration, early.declaration, late.declaration,
             pointAge.declaration, trustedAge.declaration, skew.declaration,
-            verifyStep.declaration, recovery.declaration,
+            verifyStep.declaration, recovery.declaration, witnesses.declaration,
         ]
     }
 
@@ -98,6 +103,7 @@ enum VerifierSettings {
         thresholds.verifyStepMeters = settings[verifyStep]
         let recovery = settings[recovery]
         thresholds.regressionRecoveryMeters = recovery > 0 ? recovery : nil
+        thresholds.witnessChecks = settings[witnesses]
         return thresholds
     }
 }

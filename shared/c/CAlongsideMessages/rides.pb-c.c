@@ -1119,7 +1119,7 @@ const ProtobufCMessageDescriptor alongside__ride_request__descriptor =
   (ProtobufCMessageInit) alongside__ride_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__start_ride__field_descriptors[9] =
+static const ProtobufCFieldDescriptor alongside__start_ride__field_descriptors[12] =
 {
   {
     "ride_id",
@@ -1229,10 +1229,49 @@ static const ProtobufCFieldDescriptor alongside__start_ride__field_descriptors[9
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "address_block",
+    10,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_FIXED64,
+    offsetof(Alongside__StartRide, has_address_block),
+    offsetof(Alongside__StartRide, address_block),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "installed_at",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_SINT64,
+    offsetof(Alongside__StartRide, has_installed_at),
+    offsetof(Alongside__StartRide, installed_at),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "build",
+    12,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_FIXED64,
+    offsetof(Alongside__StartRide, has_build),
+    offsetof(Alongside__StartRide, build),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__start_ride__field_indices_by_name[] = {
+  9,   /* field[9] = address_block */
   6,   /* field[6] = boarding_stop_id */
+  11,   /* field[11] = build */
   7,   /* field[7] = destination_stop_id */
+  10,   /* field[10] = installed_at */
   8,   /* field[8] = received_at */
   0,   /* field[0] = ride_id */
   1,   /* field[1] = rider_id */
@@ -1244,7 +1283,7 @@ static const unsigned alongside__start_ride__field_indices_by_name[] = {
 static const ProtobufCIntRange alongside__start_ride__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 9 }
+  { 0, 12 }
 };
 const ProtobufCMessageDescriptor alongside__start_ride__descriptor =
 {
@@ -1254,7 +1293,7 @@ const ProtobufCMessageDescriptor alongside__start_ride__descriptor =
   "Alongside__StartRide",
   "alongside",
   sizeof(Alongside__StartRide),
-  9,
+  12,
   alongside__start_ride__field_descriptors,
   alongside__start_ride__field_indices_by_name,
   1,  alongside__start_ride__number_ranges,

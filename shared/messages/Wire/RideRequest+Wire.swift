@@ -181,6 +181,13 @@ extension StartRide {
                 1, arena.text(destinationStopID)
             )
             (wire.has_received_at, wire.received_at) = (1, receivedAt)
+            if let installation {
+                (wire.has_installed_at, wire.installed_at) = (1, installation.installedAt)
+                (wire.has_build, wire.build) = (1, installation.build)
+                if let block = installation.addressBlock {
+                    (wire.has_address_block, wire.address_block) = (1, block)
+                }
+            }
         }
     }
 
@@ -196,6 +203,13 @@ extension StartRide {
             destinationStopID: wire.destination_stop_id.text,
             receivedAt: wire.received_at
         )
+        if wire.has_installed_at != 0, wire.has_build != 0 {
+            installation = RiderInstallation(
+                addressBlock: wire.has_address_block != 0 ? wire.address_block : nil,
+                installedAt: wire.installed_at,
+                build: wire.build
+            )
+        }
     }
 }
 

@@ -222,7 +222,7 @@ struct ServiceProcess: Sendable {
     }
 
     private func makeClock(_ pool: Database?) async throws -> ApplicationClock {
-        guard let start = settings[StandardSettings.clockStart] else { return .live() }
+        guard let start = settings[FleetClock.start] else { return .live() }
         let now = ApplicationClock.live().now()
         var offset = start - now
         if let pool {

@@ -2,15 +2,9 @@ internal import Glibc
 public import Schedule
 internal import Telemetry
 internal import Transit
-internal import Web
 
 /// The settings of the schedule and the source made from them, for services that need one.
 public enum ScheduleSettings {
-    /// A schedule is no larger than this when it is fetched (spec 1.13).
-    static let downloadBytes = 512 << 20
-    /// A fetch takes no longer than this (spec 1.13).
-    static let downloadTime = Duration.seconds(600)
-
     private static let location = Setting.requiredText(
         "GTFS_STATIC_URL",
         "The schedule: a path or an http(s) URL of a GTFS zip."
@@ -33,23 +27,9 @@ public enum ScheduleSettings {
     /// - Returns: A source with a schedule in it.
     /// - Throws: `ScheduleError` naming file, line and reason; the start stops with it.
     public static func source(_ context: ServiceContext) async throws -> ScheduleSource {
-        let client = HTTPClient()
         let source = ScheduleSource(
             location: context.settings[location],
-            fetch: { url in
-                let response = try await client.get(
-                    url,
-                    limits: HTTPClientLimits(
-                        bodyBytes: downloadBytes,
-                        time: downloadTime,
-                        redirects: 5
-                    )
-                )
-                guard response.status == 200 else {
-                    throw ScheduleError(source: url, reason: "it answers \(response.status)")
-                }
-                return response.body
-            },
+            fetch: { url in try await ScheduleDownload.bytes(url) },
             now: context.clock.now,
             logger: context.logger
         )

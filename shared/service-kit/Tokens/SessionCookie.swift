@@ -12,10 +12,11 @@ public enum SessionCookie {
     /// Whether endpoints for these roles take the cookie.
     static func counts(for roles: Set<Role>) -> Bool { roles.isSubset(of: staff) }
 
-    /// The cookie's value (RFC 6265 section 5.4); nil when there is none, or more than one, which is
-    /// how a neighbouring host would slip in a session of its own.
+    /// The cookie's value (RFC 6265 section 5.4).
     ///
     /// - Parameter headers: The headers of a request.
+    /// - Returns: nil when there is none, or more than one, which is how a neighbouring host would
+    ///   slip in a session of its own.
     public static func token(in headers: HTTPHeaders) -> String? {
         var values: [Substring] = []
         for line in headers.values("Cookie") {

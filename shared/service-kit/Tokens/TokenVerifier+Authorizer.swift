@@ -26,7 +26,8 @@ extension TokenVerifier: Authorizer {
                 role: claims.role,
                 tokenID: claims.tokenID,
                 handle: claims.handle,
-                email: claims.email
+                email: claims.email,
+                installation: claims.installation
             )
         }
     }
@@ -47,8 +48,9 @@ extension TokenVerifier: Authorizer {
         }
     }
 
-    /// The token that a request carries. A header of the wrong form is an error, never a reason to
-    /// look at the cookie.
+    /// The token that a request carries.
+    ///
+    /// A header of the wrong form is an error, never a reason to look at the cookie.
     private func token(
         in request: HTTPRequest,
         for roles: Set<Role>

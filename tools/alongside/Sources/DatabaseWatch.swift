@@ -1,4 +1,4 @@
-/// Starts the private PostgreSQL again when it ends while the services run.
+/// Starts the private PostgreSQL again when it ends while the services run, and bounds its log.
 ///
 /// Nothing else would: it is not a child of ours, so that it outlives a crash of `up`.
 struct DatabaseWatch {
@@ -18,6 +18,7 @@ struct DatabaseWatch {
     /// Looks once a second; blocks while the server starts.
     mutating func tick() {
         guard Supervisor.monotonicSeconds() >= nextLook else { return }
+        LogLimit.hold(postgres.logPath)
         if !postgres.isRunning {
             do throws(OperationError) {
                 _ = try postgres.start()

@@ -13,8 +13,8 @@ struct PrivatePostgres {
 
     let dataPath: String
     let socketFolder: String
+    let logPath: String
     private let folderPath: String
-    private let logPath: String
     private let user: SystemUser?
     private let programs: String
 
@@ -185,6 +185,8 @@ struct PrivatePostgres {
     }
 
     /// 8 hexadecimal digits that tell data folders apart (FNV-1a, 32 bits).
+    ///
+    /// They name the place of databases that exist: another hash would lose them.
     static func fingerprint(_ path: String) -> String {
         var hash: UInt32 = 2_166_136_261
         for byte in path.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }

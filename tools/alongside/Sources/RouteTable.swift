@@ -43,8 +43,16 @@ struct RouteTable: Sendable, Equatable {
         return routes.first { $0.covers(segments) }?.service
     }
 
-    /// The services of the table, each once, sorted.
-    var services: [String] { Set(routes.map(\.service)).sorted() }
+    /// Refuses a table that sends paths to a service that nobody runs.
+    ///
+    /// - Throws: ``OperationError`` naming the prefix and the service.
+    func check(against services: [String]) throws(OperationError) {
+        for route in routes where !services.contains(route.service) {
+            throw OperationError(
+                "deploy/routes.json sends \(route.prefix) to \"\(route.service)\", which is no service"
+            )
+        }
+    }
 }
 
 extension RouteTable.Route {

@@ -51,6 +51,7 @@ final class UpCommand {
     func run(signals: inout SignalWait) throws(OperationError) {
         let installation = try Installation(environment: environment)
         let routes = try RouteTable(file: installation.routes)
+        try routes.check(against: Fleet.definitions.map(\.name))
         let port = settings[UpSettings.port]
         let bind = settings[UpSettings.bind]
         if let obstacle = LoopbackPort.obstacle(to: port, on: bind) {
@@ -60,9 +61,13 @@ final class UpCommand {
         let lock = try folder.lock()
         defer { close(lock) }
 
-        let schedule = try schedule(folder, installation)
+        let riders =
+            isDemo ? try DemoRiders(installation, folder, environment: environment) : nil
+        let schedule = try schedule(folder)
         let own = settings[UpSettings.databaseURL]
         let postgres = own == nil ? try PrivatePostgres(in: folder) : nil
+        let temporary = try TemporaryFolders(of: folder, postgres)
+        defer { temporary.remove() }
         let url = own?.revealed() ?? postgres?.url ?? ""
         let shared = try sharedEnvironment(folder, url, schedule)
         for warning in settings.warnings + (try Preflight.check(shared)) {
@@ -71,6 +76,15 @@ final class UpCommand {
         try startDatabase(postgres)
         defer { stop(postgres) }
         try migrate(url)
+        let clockOffset = try riders?.clockOffset(url) ?? 0
+        if isDemo, settings[UpSettings.schedule] == nil {
+            try ScheduleCommand.rebase(
+                from: installation.demoSchedule,
+                to: schedule,
+                now: ApplicationClock.live(offsetSeconds: clockOffset).now(),
+                secondsOfDay: nil
+            )
+        }
 
         defer { supervisor.stop() }
         let ready = try startOwnServer()
@@ -88,7 +102,12 @@ final class UpCommand {
         guard try waitUntilReady(folder, &signals) else { return }
         board.set("up", notReady: nil)
         announce(folder, port, admin)
-        if isDemo { try startRiders(installation, folder, schedule, port) }
+        if let riders {
+            try supervisor.add(
+                riders.program(schedule: schedule, port: port, clockOffset: clockOffset)
+            )
+            say(riders.announcement)
+        }
         var watch = postgres.map { DatabaseWatch($0, say: say) }
         while signals.wait(milliseconds: Self.tickMilliseconds) == nil {
             supervisor.tick()
@@ -128,12 +147,10 @@ final class UpCommand {
 
     // MARK: - Schedule
 
-    private func schedule(
-        _ folder: DataFolder,
-        _ installation: Installation
-    ) throws(OperationError) -> String {
+    /// Where the schedule is; the demo's is made when the fleet's clock is known.
+    private func schedule(_ folder: DataFolder) throws(OperationError) -> String {
         if let location = settings[UpSettings.schedule] {
-            if !location.hasPrefix("http://"), !location.hasPrefix("https://") {
+            if !ScheduleDownload.isAddress(location) {
                 let path = DataFolder.absolute(location)
                 _ = try ScheduleCommand.check(path)
                 return path
@@ -146,14 +163,7 @@ final class UpCommand {
                     + "`alongside up --demo`"
             )
         }
-        let path = folder.schedules + "/demo.zip"
-        try ScheduleCommand.rebase(
-            from: installation.demoSchedule,
-            to: path,
-            now: ApplicationClock.live().now(),
-            secondsOfDay: nil
-        )
-        return path
+        return folder.schedules + "/demo.zip"
     }
 
     // MARK: - Programs
@@ -208,6 +218,10 @@ final class UpCommand {
         if isDemo, shared["RIDER_REGISTRATION_LIMIT"] == nil {
             // Ten simulated riders come from one address at once.
             shared["RIDER_REGISTRATION_LIMIT"] = "60"
+        }
+        if isDemo, shared["RIDER_WITNESS_CHECKS"] == nil {
+            // They are one script, which is what the checks are there to find.
+            shared["RIDER_WITNESS_CHECKS"] = "count"
         }
         return shared
     }
@@ -273,32 +287,6 @@ final class UpCommand {
                 logPath: "\(folder.logs)/gateway.log",
                 stage: .gateway
             )
-        )
-    }
-
-    private func startRiders(
-        _ installation: Installation,
-        _ folder: DataFolder,
-        _ schedule: String,
-        _ port: Int
-    ) throws(OperationError) {
-        try supervisor.add(
-            ManagedProgram(
-                name: "riders",
-                executable: try installation.program("ridersim"),
-                arguments: [
-                    "-url", "http://127.0.0.1:\(port)", "-gtfs", schedule, "-random", "5",
-                    "-riders-per-trip", "2", "-follow-schedule", "-repeat", "-installations",
-                    folder.path + "/demo-riders",
-                ],
-                environment: environment,
-                logPath: "\(folder.logs)/riders.log",
-                stage: .riders
-            )
-        )
-        say(
-            "five buses with two simulated riders each are under way; their log is "
-                + "\(folder.logs)/riders.log"
         )
     }
 

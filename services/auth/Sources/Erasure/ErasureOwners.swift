@@ -7,8 +7,10 @@ enum ErasureOwners {
     /// How long an owner may take to forget an account.
     static let timeout = Duration.seconds(3)
 
-    /// Every owner. Another service that stores something about accounts joins with a line
-    /// `.service(ServiceNames.…, bus, clock)` and answers `EraseAccount`.
+    /// Every owner.
+    ///
+    /// Another service that stores something about accounts joins with a line
+    /// `.service(ServiceNames.…, bus)` and answers `EraseAccount`.
     static func all(_ bus: Bus, _ verifiers: VerifierQuestions) -> [ErasureOwner] {
         [
             .verifier(verifiers)

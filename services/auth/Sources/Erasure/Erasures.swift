@@ -101,15 +101,15 @@ struct Erasures: Sendable {
         return await finish(erasure)
     }
 
-    /// Goes on with the oldest erasures that are not done.
+    /// Goes on with erasures that are not done, in any order: those that wait for an owner that is
+    /// away for long must not keep the others from their turn.
     func sweep() async {
         let open: [Erasure]
         do throws(DatabaseError) {
             open = try await database.withConnection { connection throws(DatabaseError) in
                 let rows = try connection.query(
                     """
-                    SELECT \(Erasure.columns) FROM auth.erasures
-                    ORDER BY requested_at, id LIMIT $1
+                    SELECT \(Erasure.columns) FROM auth.erasures ORDER BY random() LIMIT $1
                     """,
                     [.int(Self.sweepLimit)]
                 )

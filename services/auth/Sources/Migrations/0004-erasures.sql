@@ -11,7 +11,6 @@ CREATE TABLE auth.erasures (
     requested_at timestamptz NOT NULL,
     UNIQUE (kind, subject)
 );
-CREATE INDEX erasures_by_request ON auth.erasures (requested_at);
 CREATE INDEX erasures_by_successor ON auth.erasures (successor);
 
 -- Installations that were blocked when their rider was forgotten. Nothing but a keyed hash remains, and it is the id that the installation gets

@@ -67,7 +67,8 @@ struct RiderSelf: Sendable {
         let limiter = AttemptLimiter(kind: "rider_export", limit: Self.exportLimit)
         // The table of attempts must not hold the id of who may be forgotten.
         let caller = SubjectDigest.text(of: id.description)
-        let (answer, rider) = try await database.transaction(request) { connection throws(DatabaseError) in
+        let (answer, rider) = try await database.transaction(request) {
+            connection throws(DatabaseError) in
             let answer = try limiter.attempt(by: caller, at: now, on: connection)
             return (answer, try RiderRows.rider(id, on: connection))
         }

@@ -208,16 +208,21 @@ struct Sessions: Sendable {
         at now: UnixSeconds,
         on connection: Connection
     ) throws(DatabaseError) -> UnixSeconds {
-        // A token may be dated ahead of our clock: by a process whose clock is, or by `issue`.
+        // A token may be dated ahead of our clock: by a process whose clock is, or by `issue`. And it
+        // may end later than ours do, from before a setting was changed.
         let latest = try connection.query(
             """
-            SELECT max(t.issued_at) FROM auth.session_tokens t
-            JOIN auth.sessions s ON s.id = t.session_id WHERE s.account_id = $1
+            SELECT max(t.issued_at) AS issued, max(t.access_expires_at) AS ending
+            FROM auth.session_tokens t JOIN auth.sessions s ON s.id = t.session_id
+            WHERE s.account_id = $1
             """,
             [.uuid(account)]
-        ).one().optionalTimestamp(0)
-        let through = max(now, latest ?? now)
-        let until = through + lifetimes.longest.components.seconds
+        ).one()
+        let through = max(now, try latest.optionalTimestamp("issued") ?? now)
+        let until = max(
+            through + lifetimes.longest.components.seconds,
+            try latest.optionalTimestamp("ending") ?? now
+        )
         try connection.execute("DELETE FROM auth.sessions WHERE account_id = $1", [.uuid(account)])
         try revocations.revoke(
             subject: account.description,

@@ -3,6 +3,8 @@
 ALTER TABLE verifier.rides
     -- The furthest back that points since the latest match were found to be; cleared with along_shape.
     ADD COLUMN regressed_to double precision,
+    -- Bits of what was seen of the ride: 1 it moved unevenly, 2 its accuracy varied.
+    ADD COLUMN witness_traits smallint NOT NULL DEFAULT 0,
     -- Where and when the rider's app was installed, as far as its token says: a keyed hash of a block of addresses, a hash of
     -- platform, app and version. Only for as long as the ride is under way.
     ADD COLUMN address_block bigint,

@@ -112,10 +112,25 @@ struct  Alongside__StartRide
   ProtobufCBinaryData destination_stop_id;
   protobuf_c_boolean has_received_at;
   int64_t received_at;
+  /*
+   * The rider's installation, as far as the token says.
+   */
+  /*
+   * a keyed hash; absent where the address says nothing
+   */
+  protobuf_c_boolean has_address_block;
+  uint64_t address_block;
+  protobuf_c_boolean has_installed_at;
+  int64_t installed_at;
+  /*
+   * a hash of platform, app and version
+   */
+  protobuf_c_boolean has_build;
+  uint64_t build;
 };
 #define ALONGSIDE__START_RIDE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&alongside__start_ride__descriptor) \
-    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0 }
+    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 
 /*

@@ -57,8 +57,8 @@ final class RevocationTable: Sendable {
         parts[number % Self.partCount].rows.withLock { rows in
             guard rows.contains(where: { $0.value.until < now }) else { return }
             // Built anew, so that the memory of many expired rows is given back.
-            rows = Dictionary(uniqueKeysWithValues: rows.lazy.filter { $0.value.until >= now }
-                .map { ($0.key, $0.value) })
+            let kept = rows.lazy.filter { $0.value.until >= now }.map { ($0.key, $0.value) }
+            rows = Dictionary(uniqueKeysWithValues: kept)
         }
     }
 

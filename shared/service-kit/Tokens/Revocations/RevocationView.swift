@@ -161,7 +161,9 @@ public final class RevocationView: Sendable {
         }
     }
 
-    /// Takes what a look found. The rows come first: nobody may rely on the look before.
+    /// Takes what a look found.
+    ///
+    /// The rows come first: nobody may rely on the look before they are in.
     private func succeed(
         _ page: RevocationReader.Page,
         after cursor: UInt64,

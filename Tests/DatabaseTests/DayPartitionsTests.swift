@@ -166,6 +166,53 @@ import Transit
         }
     }
 
+    @Test func `a row that was routed before its day was attached may be sent again`()
+        async throws
+    {
+        try await withTable { test, connection async throws in
+            let writer = DedicatedConnection(test.configuration(), name: "writer")
+            let insert = "INSERT INTO points SELECT 1, t, t FROM to_timestamp(\(midnight)) t"
+            let insertion = Shared<Task<DatabaseError?, Never>?>(nil)
+            try await connection.run { connection throws(DatabaseError) in
+                try connection.script("BEGIN; LOCK TABLE points_default IN ACCESS EXCLUSIVE MODE")
+                let task = Task {
+                    await failure {
+                        try await writer.run { connection throws(DatabaseError) in
+                            try connection.script(insert)
+                        }
+                    }
+                }
+                insertion.change { $0 = task }
+                while try connection.query(
+                    "SELECT count(*) FROM pg_locks WHERE NOT granted"
+                ).one().int(0) == 0 {}
+                try connection.script(
+                    """
+                    CREATE TABLE points_20260216 (LIKE points INCLUDING ALL);
+                    ALTER TABLE points ATTACH PARTITION points_20260216
+                        FOR VALUES FROM ('2026-02-16Z') TO ('2026-02-17Z');
+                    COMMIT
+                    """
+                )
+            }
+            let error = await insertion.value?.value
+            #expect(error?.sqlState == "23514")
+            #expect(error?.isRetryable == true)
+            try await test.run(insert)
+            #expect(try await test.number("SELECT count(*) FROM points_20260216") == 1)
+            await writer.close()
+        }
+    }
+
+    @Test func `a check with a name is not worth another try`() async throws {
+        let test = try await ThrowawayPostgres.shared.database()
+        try await test.run("CREATE TABLE t (a int CONSTRAINT small CHECK (a < 5))")
+        let error = await failure { try await test.run("INSERT INTO t VALUES (9)") }
+        #expect(error?.sqlState == "23514")
+        #expect(error?.constraint == "small")
+        #expect(error?.isRetryable == false)
+    }
+
     @Test func `a reader that stays too long makes it wait for the next round`() async throws {
         try await withTable { test, connection async throws in
             let reader = DedicatedConnection(test.configuration(), name: "reader")

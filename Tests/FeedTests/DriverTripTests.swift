@@ -127,6 +127,13 @@ import Web
         }
     }
 
+    @Test func `without auth a trip starts all the same`() async throws {
+        try await withTrips { world async throws in
+            world.accounts.set(driver, .unavailable)
+            #expect(try await start(world).status == 201)
+        }
+    }
+
     @Test func `of starts at once exactly one wins`() async throws {
         try await withTrips(replicas: 2) { world async throws in
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in

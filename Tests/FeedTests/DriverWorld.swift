@@ -23,7 +23,7 @@ func feedDatabase(_ postgres: ThrowawayPostgres = .shared) async throws -> TestD
     return try await postgres.database(template)
 }
 
-/// The accounts that a test's auth knows.
+/// The accounts that a test's auth knows; everybody, unless it is told otherwise.
 final class KnownAccounts: Sendable {
     private let answers = Mutex<[UniqueID: AccountDirectory.Answer]>([:])
 
@@ -32,7 +32,9 @@ final class KnownAccounts: Sendable {
     }
 
     var directory: AccountDirectory {
-        AccountDirectory { id in self.answers.withLock { $0[id] ?? .unavailable } }
+        AccountDirectory { id in
+            self.answers.withLock { $0[id] ?? .known(name: "Somebody") }
+        }
     }
 }
 

@@ -15,11 +15,14 @@ import Web
     /// A world with points of these ages in seconds.
     private func withPoints(
         _ ages: [Int64],
-        _ change: (ReportBody, Int64) -> ReportBody = { body, _ in body },
+        newest change: (ReportBody) -> ReportBody = { $0 },
         _ body: (DriverWorld) async throws -> Void
     ) async throws {
         try await withDrivers { world async throws in
-            let reports = ages.map { change(ReportBody(at: world.now - $0), $0) }
+            let reports = ages.map { age in
+                let report = ReportBody(at: world.now - age)
+                return age == 0 ? change(report) : report
+            }
             let answer = try await world.post(
                 "/api/v1/locations/batch",
                 as: .driver(.random()),
@@ -38,8 +41,8 @@ import Web
     }
 
     @Test func `points come with explicit nulls, the newest first`() async throws {
-        try await withPoints([10, 0], { $1 == 0 ? $0.on("T1").with("speed", "0") : $0 }) {
-            world async throws in
+        func moved(_ body: ReportBody) -> ReportBody { body.on("T1").with("speed", "0") }
+        try await withPoints([10, 0], newest: moved) { world async throws in
             let answer = try await world.get(path)
             let tail = #""accuracy":null,"timestamp":"#
             let place = #"{"latitude":47.6045,"longitude":-122.33,"bearing":null,"#
@@ -120,11 +123,10 @@ import Web
     // MARK: - CSV
 
     @Test func `a table has empty cells for what is absent`() async throws {
-        try await withPoints(
-            [0, 10],
-            { $1 == 0 ? $0.with("speed", "0").with("bearing", "9") : $0 }
-        ) {
-            world async throws in
+        func moved(_ body: ReportBody) -> ReportBody {
+            body.with("speed", "0").with("bearing", "9")
+        }
+        try await withPoints([0, 10], newest: moved) { world async throws in
             let answer = try await world.get("\(path)?format=csv")
             #expect(answer.headers.first("Content-Type") == "text/csv")
             #expect(

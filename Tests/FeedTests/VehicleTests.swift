@@ -1,3 +1,4 @@
+import Messages
 import TestKit
 import Testing
 import Transit
@@ -206,6 +207,10 @@ import Web
             let unknown = try await assign(world, user, "a")
             #expect(unknown.status == 404)
             #expect(unknown.refusal == "user not found")
+            world.accounts.set(user, .unavailable)
+            let away = try await assign(world, user, "a")
+            #expect(away.status == 503)
+            #expect(away.headers.first("Retry-After") == "2")
             #expect(try await world.get("/api/v1/admin/users/\(user)/vehicles").text == "[]")
             #expect(try await world.get("\(path)/none/users").text == "[]")
             #expect(try await world.get("/api/v1/admin/users/7/vehicles").status == 404)
@@ -237,6 +242,18 @@ import Web
             #expect(try own.json[0]?.keys.first == "id")
             #expect(try await world.get("/api/v1/vehicles", as: .driver(.random())).text == "[]")
         }
+    }
+
+    @Test func `auth's answer is read for staff alone`() {
+        let id = UniqueID.random()
+        func read(_ accounts: [AccountAnswer.Account]) -> AccountDirectory.Answer {
+            AccountDirectory.Answer(.accounts(accounts), of: id)
+        }
+        #expect(read([.init(id: id, handle: nil, name: "Ann")]) == .known(name: "Ann"))
+        #expect(read([.init(id: id, handle: "ann", name: "")]) == .unknown)
+        #expect(read([.init(id: .random(), handle: nil, name: "Bob")]) == .unknown)
+        #expect(read([]) == .unknown)
+        #expect(AccountDirectory.Answer(.unavailable, of: id) == .unavailable)
     }
 
     // MARK: - Live

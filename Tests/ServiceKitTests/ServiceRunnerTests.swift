@@ -85,6 +85,16 @@ private func definition(
     )
 }
 
+/// Admits whoever says the word.
+private struct OpenSesame: Authorizer {
+    func authorize(_ request: HTTPRequest, access: Access) throws(HTTPError) -> Principal? {
+        guard access == .apiKey, request.query.first("sesame") != nil else {
+            throw HTTPError(status: 401, code: "sesame.missing", message: "no sesame")
+        }
+        return nil
+    }
+}
+
 @Suite(.timeLimit(.minutes(1))) struct ServiceRunnerTests {
     private let running = Running()
 
@@ -157,6 +167,38 @@ private func definition(
         running.stop()
         #expect(await code == 0)
         #expect(ContinuousClock.now - start < .seconds(10))
+    }
+
+    @Test func `holders of keys are the service's own matter, tokens stay the verifier's`()
+        async throws
+    {
+        let keyed = definition(keyFamilies: [.staff]) { _ in
+            let answer: @Sendable (HTTPRequest) -> HTTPResponse = { _ in .empty(200) }
+            return ServiceParts(
+                endpoints: [
+                    Endpoint(.get, "/keyed", access: .apiKey, inline: answer),
+                    Endpoint(.get, "/staff", access: .roles([.admin]), inline: answer),
+                ],
+                apiKeys: OpenSesame()
+            )
+        }
+        async let code = running.run(
+            keyed,
+            [],
+            ["JWT_SECRET": TestTokens.secret.revealed()]
+        )
+        let outside = try await running.port(of: "http")
+        #expect(try await running.get(outside, "/keyed?sesame").status == 200)
+        let keyless = try await running.get(outside, "/keyed")
+        #expect(keyless.status == 401)
+        #expect(String(decoding: keyless.body, as: UTF8.self).contains("no sesame"))
+        let tokenless = try await running.get(outside, "/staff?sesame")
+        #expect(tokenless.status == 401)
+        #expect(
+            String(decoding: tokenless.body, as: UTF8.self).contains("auth.missing_authorization")
+        )
+        running.stop()
+        #expect(await code == 0)
     }
 
     @Test func `a service without behaviour says so and stops cleanly`() async throws {

@@ -140,7 +140,7 @@ struct DriverIntake: Sendable {
         return all
     }
 
-    /// - Parameter board: The keys; nil when readers need none.
+    /// What runs besides answering; keys are followed only where readers need one.
     private static func services(
         _ surroundings: Surroundings,
         _ rows: LiveRows,

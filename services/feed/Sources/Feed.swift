@@ -39,7 +39,7 @@ public enum Feed {
                 database: context.database,
                 writing: context.databaseConfiguration,
                 schedule: { schedule.current?.index },
-                accounts: .absent,
+                accounts: AccountDirectory(bus),
                 verifiers: VerifierRollCall(
                     living: { bus.instances(of: ServiceNames.verifier) },
                     ask: { body, instance, timeout, trace in

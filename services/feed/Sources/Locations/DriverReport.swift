@@ -130,11 +130,8 @@ struct DriverReport: Sendable, Equatable {
 
     // MARK: - Times
 
-    /// Whether the driver's clock was more than a minute off.
-    ///
-    /// - Parameters:
-    ///   - receivedAt: The application clock at the receipt.
-    ///   - age: A report that was kept says nothing about the past side.
+    /// Whether the driver's clock was more than a minute off the application clock at the receipt;
+    /// a report that was kept cannot show it to be slow.
     func isSkewed(receivedAt: UnixSeconds, age: Age) -> Bool {
         let ahead = timestamp - receivedAt
         return ahead > Self.skewThreshold || (age == .live && -ahead > Self.skewThreshold)

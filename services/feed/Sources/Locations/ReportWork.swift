@@ -29,9 +29,7 @@ enum DriverAllowance: String, Sendable, CaseIterable {
     /// Seconds between two of a kind.
     static let interval: Int64 = 5
 
-    /// The answer to a driver who sends too often.
-    ///
-    /// - Parameter seconds: When it may be tried again.
+    /// The answer to a driver who sends too often and may try again in some seconds.
     func refusal(retryAfter seconds: Int64) -> HTTPError {
         let message =
             switch self {

@@ -49,16 +49,18 @@ struct AssignmentEndpoints: Sendable {
             throw HTTPError.badRequest("user_id must be a UUID", code: "user_id.invalid")
         }
         let vehicleID = try VehicleID(checking: vehicle, named: "vehicle_id")
-        let account = await accounts.lookUp(userID)
-        guard account != .unknown else { throw HTTPError.userNotFound }
+        let name: String
+        switch await accounts.lookUp(userID) {
+        case .known(let known): name = known
+        case .unknown: throw HTTPError.userNotFound
+        case .unavailable: throw HTTPError.accountsUnavailable
+        }
         let assignment = Assignment(userID: userID, vehicleID: vehicleID, createdAt: now())
         try await database.transaction(for: request) { connection throws(DatabaseError) in
             guard try VehicleStore.vehicle(vehicleID, on: connection) != nil else {
                 return Result<Void, HTTPError>.failure(.vehicleNotFound)
             }
-            if case .known(let name) = account {
-                try DriverStore.name(userID, name, on: connection)
-            }
+            try DriverStore.name(userID, name, on: connection)
             guard try assignment.insert(on: connection) else { return .failure(.alreadyAssigned) }
             return .success(())
         }.get()
@@ -182,6 +184,13 @@ extension HTTPError {
         status: 404,
         code: "assignment.not_found",
         message: "assignment not found"
+    )
+    /// 503 while auth cannot say whether a user exists.
+    fileprivate static let accountsUnavailable = HTTPError(
+        status: 503,
+        code: "accounts.unavailable",
+        message: "accounts cannot be looked up now, try again",
+        retryAfter: 2
     )
     fileprivate static let alreadyAssigned = HTTPError(
         status: 409,

@@ -1,0 +1,166 @@
+internal import Messages
+internal import RealtimeFeed
+internal import Transit
+
+/// An entity of our feed with who it comes from.
+struct SourcedEntity: Sendable, Equatable {
+    /// Who reports it.
+    enum Source: String, Sendable, CaseIterable {
+        case driver
+        case agency
+        case rider
+    }
+
+    /// Who reports it.
+    var source: Source
+    /// What is published.
+    var entity: FeedEntity
+}
+
+/// Makes one feed of what drivers, agencies and riders say (seed 4.8).
+///
+/// Drivers are published, riders only on trips that no agency and no driver reports, agencies only when the
+/// operator wants them. Remembers how agencies' vehicles were named.
+struct FeedMerge: Sendable {
+    /// What is merged.
+    struct Inputs: Sendable {
+        /// The live reports of drivers.
+        var drivers: [DriverPosition] = []
+        /// The fresh estimates, sorted by trip.
+        var estimates: [TripEstimate] = []
+        /// The agencies' vehicles of the moment.
+        var agencies = AgencyFusion()
+        /// Agencies' trips that another builder knew of, until ours have been asked.
+        var inherited = Coverage()
+        /// Whether riders wait because nobody knows yet what agencies report (architecture, section 5).
+        var holdsRiders = false
+        /// `FEED_INCLUDE_AGENCY`.
+        var includesAgency = false
+        /// The schedule in use.
+        var schedule: ScheduleIndex?
+    }
+
+    /// What came of it.
+    struct Output: Sendable, Equatable {
+        /// Drivers, then agencies, then riders.
+        var entities: [SourcedEntity] = []
+        /// Drivers' vehicles that another one stands for.
+        var suppressed: Set<VehicleID> = []
+        /// What was put right from the schedule, by rule.
+        var mended: [String: Int] = [:]
+        /// What could not be put right, by rule.
+        var withheld: [String: Int] = [:]
+    }
+
+    private var identities = AgencyIdentities()
+
+    init() {}
+
+    /// Merges once.
+    ///
+    /// - Parameters:
+    ///   - inputs: What is merged.
+    ///   - now: The application clock.
+    mutating func merge(_ inputs: Inputs, at now: UnixSeconds) -> Output {
+        var output = Output()
+        let completion = TripCompletion(schedule: inputs.schedule)
+        func add(_ source: SourcedEntity.Source, _ entity: FeedEntity) {
+            var entity = entity
+            if var trip = entity.vehicle?.trip {
+                completion.complete(&trip, mended: &output.mended)
+                entity.vehicle?.trip = trip
+            }
+            output.entities.append(SourcedEntity(source: source, entity: entity))
+        }
+
+        let arbitration = DriverArbitration(inputs.drivers.filter { $0.timestamp > 0 })
+        output.suppressed = arbitration.suppressed
+        var driven = Coverage()
+        for driver in inputs.drivers {
+            if let trip = driver.tripID { driven.add(trip, on: driver.startDate) }
+        }
+        for driver in arbitration.published { add(.driver, FeedEntity(driver, now: now)) }
+        if inputs.includesAgency {
+            let drivers = Set(arbitration.published.map(\.vehicleID))
+            for entity in agencyEntities(inputs, driven, besides: drivers, &output) {
+                output.entities.append(SourcedEntity(source: .agency, entity: entity))
+            }
+        }
+        guard !inputs.holdsRiders else { return output }
+        for estimate in inputs.estimates {
+            let isCovered =
+                driven.covers(estimate.trip) || inputs.agencies.coverage.covers(estimate.trip)
+                || inputs.inherited.covers(estimate.trip)
+            if !isCovered { add(.rider, FeedEntity(estimate, now: now)) }
+        }
+        return output
+    }
+
+    private mutating func agencyEntities(
+        _ inputs: Inputs,
+        _ driven: Coverage,
+        besides drivers: Set<VehicleID>,
+        _ output: inout Output
+    ) -> [FeedEntity] {
+        let mending = AgencyMending(schedule: inputs.schedule)
+        let completion = TripCompletion(schedule: inputs.schedule)
+        var chosen: [(feed: Int, id: VehicleID)] = []
+        var positions: [VehiclePosition] = []
+        var places: [VehicleKey: Int] = [:]
+        for sighting in inputs.agencies.sightings where !isDriven(sighting.vehicle, driven) {
+            var position = sighting.vehicle.position
+            mending.mend(&position, mended: &output.mended)
+            if position.trip?.tripID.map({ inputs.schedule?.facts(of: $0) != nil }) ?? false {
+                var trip = position.trip ?? TripDescriptor()
+                completion.complete(&trip, mended: &output.mended)
+                position.trip = trip
+            }
+            guard let id = Self.id(of: sighting.vehicle, &output) else { continue }
+            let key = VehicleKey(feed: sighting.feed, id: id)
+            guard let place = places[key] else {
+                places[key] = positions.count
+                chosen.append((sighting.feed, id))
+                positions.append(position)
+                continue
+            }
+            // One vehicle on two trips of one feed: the newer word stands (E052).
+            output.withheld["E052", default: 0] += 1
+            if (position.timestamp ?? 0) >= (positions[place].timestamp ?? 0) {
+                positions[place] = position
+            }
+        }
+        let names = identities.names(of: chosen, besides: drivers)
+        var entities = zip(names, positions).map { name, position in
+            var position = position
+            var descriptor = position.vehicle ?? VehicleDescriptor()
+            descriptor.id = name
+            position.vehicle = descriptor
+            return FeedEntity(id: name.rawValue, vehicle: position)
+        }
+        entities.sort { VehicleID($0.id) < VehicleID($1.id) }
+        return entities
+    }
+
+    private struct VehicleKey: Hashable {
+        let feed: Int
+        let id: VehicleID
+    }
+
+    /// Whether a driver reports the agency's trip: one run has one vehicle.
+    private func isDriven(_ vehicle: AgencyVehicle, _ driven: Coverage) -> Bool {
+        guard let trip = vehicle.tripID else { return false }
+        guard let date = vehicle.startDate else { return driven.touches(trip) }
+        return driven.covers(TripInstance(tripID: trip, startDate: date))
+    }
+
+    /// The vehicle's id, else the entity's (W002); nil when there is neither.
+    private static func id(of vehicle: AgencyVehicle, _ output: inout Output) -> VehicleID? {
+        if let id = vehicle.position.vehicle?.id, !id.isEmpty { return id }
+        guard !vehicle.entityID.isEmpty else {
+            output.withheld["W002", default: 0] += 1
+            return nil
+        }
+        output.mended["W002", default: 0] += 1
+        return VehicleID(vehicle.entityID)
+    }
+}

@@ -159,7 +159,12 @@ let services: [Target] =
         dependencies: ["Verification", "Database", "Bus", "Schedule"],
         migrations: true
     )
-    + service("feed", "Feed", dependencies: ["Database", "Bus", "Schedule", "RealtimeFeed"])
+    + service(
+        "feed",
+        "Feed",
+        dependencies: ["Database", "Bus", "Schedule", "RealtimeFeed"],
+        migrations: true
+    )
     + service("groups", "Groups", dependencies: ["Database", "Bus"])
     + service("relay", "Relay", dependencies: ["Bus"])
 
@@ -239,7 +244,8 @@ let testTargets: [Target] = [
     tests(
         "FeedTests",
         dependencies: [
-            "FeedService", "RealtimeFeed", "Messages", "Telemetry", "Transit", "Web", "TestKit",
+            "FeedService", "Database", "Messages", "Operations", "RealtimeFeed", "Schedule",
+            "ServiceKit", "Telemetry", "Transit", "Web", "TestKit",
         ]
     ),
     tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit"]),

@@ -1,143 +1,155 @@
 internal import Bus
+internal import Database
 internal import Messages
-internal import RealtimeFeed
+internal import Schedule
 public import ServiceKit
-internal import Synchronization
 internal import Telemetry
 internal import Transit
 internal import Web
 
-/// The feed: what trip planners read.
+/// The feed: drivers report here, and trip planners read.
 public enum Feed {
-    /// Seconds after which an estimate is not published any more (spec 1.13).
-    private static let pointAge = Setting.duration(
-        "RIDER_POINT_MAX_AGE",
-        default: .seconds(90),
-        in: .seconds(1)...(.seconds(3600)),
-        "How old a rider estimate may be to be published."
-    ).lenient
-    private static let riderMode = Setting.flag(
-        "RIDER_MODE_ENABLED",
-        default: true,
-        "Whether rider estimates are merged into the feed."
-    ).lenient
+    /// What `alongside migrate` applies before the first start.
+    public static let schema = ServiceSchema(
+        "feed",
+        migrations: [
+            Migration(name: "0001-drivers", bytes: PackageResources._001_drivers_sql),
+            Migration(name: "0002-api-keys", bytes: PackageResources._002_api_keys_sql),
+            Migration(name: "0101-builder", bytes: PackageResources._101_builder_sql),
+        ]
+    )
 
     /// The service as the executable runs it.
     public static let definition = ServiceDefinition(
         name: ServiceNames.feed,
-        summary: "Publishes trusted positions and rider estimates as GTFS-Realtime.",
+        summary: "Takes drivers' reports and publishes vehicles as GTFS-Realtime.",
         publicPort: 8104,
         internalPort: 9104,
+        keyFamilies: [.staff],
+        schema: schema,
         usesBus: true,
-        settings: [pointAge.declaration, riderMode.declaration],
-        build: { context in build(context) }
+        settings: FeedSettings.declarations + ScheduleSettings.declarations,
+        build: { context in try await build(context) }
     )
 
-    private static func build(_ context: ServiceContext) -> ServiceParts {
+    private static func build(_ context: ServiceContext) async throws -> ServiceParts {
+        let schedule = try await ScheduleSettings.source(context)
+        let intake = DriverIntake(
+            DriverIntake.Surroundings(
+                settings: context.settings,
+                database: context.database,
+                writing: context.databaseConfiguration,
+                schedule: { schedule.current?.index },
+                accounts: .absent,
+                now: context.clock.now,
+                logger: context.logger,
+                metrics: context.metrics
+            )
+        )
+        let poller = poller(context)
         let publisher = FeedPublisher(
-            maxAge: context.settings[pointAge].components.seconds,
+            sources(context, intake, poller, schedule),
             metrics: context.metrics
         )
-        if context.settings[riderMode] {
-            context.bus.subscribe(topic: BusTopics.estimates, of: ServiceNames.verifier) {
-                publisher.heard($0.body)
-            }
-        }
-        let clock = context.clock
-        publisher.tick(at: clock.now())
+        let bus = context.bus
+        let turn = BuilderTurn(
+            publisher: publisher,
+            lock: BuilderLock(
+                database: context.databaseConfiguration,
+                instance: context.instance,
+                logger: context.logger,
+                metrics: context.metrics
+            ),
+            poller: poller,
+            pollPeriod: context.settings[FeedSettings.trustedPoll],
+            clock: context.clock.now,
+            send: { bus.publish(topic: $0.topic, key: $0.key, body: $0.body) },
+            logger: context.logger
+        )
+        subscribe(context, publisher, turn)
+        let board = publisher.board
+        context.readiness.check { board.hasFeed ? .ready : .notReady("feed: none was built yet") }
         return ServiceParts(
-            endpoints: FeedEndpoints(publisher: publisher).all,
-            services: [
-                ClosureService("builder") {
-                    while !Task.isCancelled {
-                        publisher.tick(at: clock.now())
-                        try? await Task.sleep(for: FeedPublisher.period)
-                    }
-                }
+            endpoints: endpoints(context, intake, board, schedule) + intake.endpoints,
+            apiKeys: intake.apiKeys,
+            foundations: intake.foundations,
+            services: intake.services + [
+                ClosureService("schedule") { await ScheduleSettings.refresh(schedule, context) },
+                ClosureService("replica") { await turn.followOthers() },
+                ClosureService("lock") { await turn.standForLock() },
+                ClosureService("agencies") { await turn.pollAgencies() },
+                ClosureService("builder") { await turn.build() },
             ]
         )
     }
-}
 
-/// Keeps what was heard and the feed that was built from it.
-final class FeedPublisher: Sendable {
-    /// How often the feed is built (spec 0).
-    static let period = Duration.seconds(1)
-
-    private struct State {
-        var board = EstimateBoard()
-        var builder = FeedBuilder()
-        var published = PublishedFeed(
-            FeedMessage(
-                header: FeedHeader(
-                    gtfsRealtimeVersion: "2.0",
-                    incrementality: .fullDataset,
-                    timestamp: 0
-                )
-            )
+    private static func poller(_ context: ServiceContext) -> AgencyPoller? {
+        let urls = context.settings[FeedSettings.trustedFeeds]
+        guard !urls.isEmpty else { return nil }
+        return AgencyPoller(
+            urls: urls,
+            clock: context.clock.now,
+            logger: context.logger,
+            metrics: context.metrics
         )
     }
 
-    private let maxAge: Int64
-    private let metrics: Metrics
-    private let state = Mutex(State())
-    private let undecodable: Counter
-    private let builds: Counter
-    private let withheld = Mutex<[String: Counter]>([:])
+    private static func sources(
+        _ context: ServiceContext,
+        _ intake: DriverIntake,
+        _ poller: AgencyPoller?,
+        _ schedule: ScheduleSource
+    ) -> FeedPublisher.Sources {
+        let settings = context.settings
+        var sources = FeedPublisher.Sources()
+        sources.instance = context.instance
+        sources.rules.riderMaxAge = settings[FeedSettings.pointAge].components.seconds
+        sources.rules.trustedAge.maximum = settings[FeedSettings.trustedAge].components.seconds
+        sources.rules.includesAgency = settings[FeedSettings.includesAgency]
+        let tracker = intake.tracker
+        sources.drivers = { tracker.live(at: $0) }
+        if let poller { sources.agencies = { (poller.feeds, poller.version) } }
+        sources.schedule = { schedule.current?.index }
+        return sources
+    }
 
-    /// Makes a publisher.
-    ///
-    /// - Parameters:
-    ///   - maxAge: Seconds after which an estimate is left out.
-    ///   - metrics: Counts builds and what they left out.
-    init(maxAge: Int64, metrics: Metrics) {
-        self.maxAge = maxAge
-        self.metrics = metrics
-        undecodable = metrics.counter(
-            "feed_estimates_undecodable_total",
-            help: "Estimates on the bus that were not understood."
+    /// What the feed hears on the bus.
+    private static func subscribe(
+        _ context: ServiceContext,
+        _ publisher: FeedPublisher,
+        _ turn: BuilderTurn
+    ) {
+        let bus = context.bus
+        if context.settings[FeedSettings.riderMode] {
+            bus.subscribe(topic: BusTopics.estimates, of: ServiceNames.verifier) {
+                publisher.heard($0.body)
+            }
+        }
+        bus.subscribe(topic: BusTopics.trusted, of: ServiceNames.feed) {
+            turn.heardTrusted($0.body)
+        }
+        bus.subscribe(topic: BusTopics.built, of: ServiceNames.feed) {
+            turn.heardBuilt($0.body, key: $0.key)
+        }
+    }
+
+    private static func endpoints(
+        _ context: ServiceContext,
+        _ intake: DriverIntake,
+        _ board: FeedBoard,
+        _ schedule: ScheduleSource
+    ) -> [Endpoint] {
+        let feeds = FeedEndpoints(
+            board: board,
+            access: intake.feedAccess,
+            includesAgency: context.settings[FeedSettings.includesAgency]
         )
-        builds = metrics.counter("feed_builds_total", help: "Feeds that differed from the last.")
-        metrics.gauge("feed_entities_items", help: "Entities in the feed.") { [weak self] in
-            Double(self?.published.entityCount ?? 0)
-        }
-    }
-
-    /// The feed of the moment.
-    var published: PublishedFeed { state.withLock { $0.published } }
-
-    /// Hears a slot's estimates.
-    func heard(_ body: [UInt8]) {
-        guard let estimates = try? Estimates(decoding: body) else {
-            undecodable.add()
-            return
-        }
-        _ = state.withLock { $0.board.hear(estimates) }
-    }
-
-    /// Builds the feed of this second; when nothing changed the last one stands.
-    func tick(at now: UnixSeconds) {
-        let build = state.withLock { state -> FeedBuilder.Build? in
-            let estimates = state.board.fresh(at: now, maxAge: maxAge)
-            guard let build = state.builder.tick(estimates, at: now) else { return nil }
-            state.published = PublishedFeed(build.message)
-            return build
-        }
-        guard let build else { return }
-        builds.add()
-        for (rule, count) in build.withheld { counter(of: rule).add(count) }
-    }
-
-    private func counter(of rule: String) -> Counter {
-        withheld.withLock { counters in
-            if let counter = counters[rule] { return counter }
-            let counter = metrics.counter(
-                "feed_entities_withheld_total",
-                help: "Entities left out because they broke a rule of GTFS-Realtime.",
-                labels: ["rule": rule]
-            )
-            counters[rule] = counter
-            return counter
-        }
+        let catalogue = FeedCatalogue(
+            board: board,
+            agency: { schedule.current?.index.agencyName ?? "" },
+            publicURL: context.settings[FeedSettings.publicURL] ?? "",
+            licence: context.settings[FeedSettings.licence]
+        )
+        return feeds.all + [catalogue.endpoint]
     }
 }

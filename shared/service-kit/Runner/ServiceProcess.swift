@@ -141,10 +141,12 @@ struct ServiceProcess: Sendable {
         configuration.answerTimeLimit = settings[StandardSettings.writeTimeout]
         configuration.idleTimeLimit = settings[StandardSettings.idleTimeout]
         let verifier = keys.map { TokenVerifier(ring: $0, clock: clock, metrics: metrics) }
+        let tokens: any Authorizer = parts.authorizer ?? verifier ?? NoAuthorizer()
         let server = try HTTPServer(
             endpoints: parts.endpoints,
             configuration: configuration,
-            authorizer: parts.authorizer ?? verifier ?? NoAuthorizer(),
+            authorizer: parts.apiKeys.map { AccessAuthorizer(tokens: tokens, apiKeys: $0) }
+                ?? tokens,
             logger: logger,
             metrics: metrics
         )

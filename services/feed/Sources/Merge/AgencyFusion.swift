@@ -15,6 +15,8 @@ struct AgencyFusion: Sendable {
     private(set) var sightings: [Sighting] = []
     /// The runs that these vehicles cover.
     private(set) var coverage = Coverage()
+    /// The first moment at which a vehicle is too old or no longer too far ahead.
+    private(set) var changesAt = UnixSeconds.max
     /// Trips of which an agency itself says when they arrive.
     private(set) var tripsWithUpdates: Set<TripID> = []
 
@@ -40,9 +42,11 @@ struct AgencyFusion: Sendable {
             var own: [Run: Sighting] = [:]
             var ownOrder: [Run] = []
             for vehicle in feed.reading.vehicles {
-                guard let time = vehicle.position.timestamp.map(Int64.init(clamping:)),
-                    age.allows(time, at: now)
-                else { continue }
+                guard let time = vehicle.position.timestamp.map(Int64.init(clamping:)) else {
+                    continue
+                }
+                if let change = age.change(of: time, at: now) { changesAt = min(changesAt, change) }
+                guard age.allows(time, at: now) else { continue }
                 let sighting = Sighting(feed: number, vehicle: vehicle)
                 guard let trip = vehicle.tripID else {
                     sightings.append(sighting)

@@ -46,4 +46,10 @@ struct TrustedAge: Sendable, Equatable {
     func allows(_ timestamp: UnixSeconds, at now: UnixSeconds) -> Bool {
         now - timestamp <= maximum && timestamp <= now + Self.leadSeconds
     }
+
+    /// When ``allows(_:at:)`` answers otherwise; nil when it never will again.
+    func change(of timestamp: UnixSeconds, at now: UnixSeconds) -> UnixSeconds? {
+        if timestamp > now + Self.leadSeconds { return timestamp - Self.leadSeconds }
+        return now - timestamp <= maximum ? timestamp + maximum + 1 : nil
+    }
 }

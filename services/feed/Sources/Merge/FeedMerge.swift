@@ -24,14 +24,16 @@ struct SourcedEntity: Sendable, Equatable {
 struct FeedMerge: Sendable {
     /// What is merged.
     struct Inputs: Sendable {
-        /// The live reports of drivers.
-        var drivers: [DriverPosition] = []
+        /// The live reports of drivers, one for each vehicle.
+        var drivers: [LiveVehicle] = []
         /// The fresh estimates, sorted by trip.
         var estimates: [TripEstimate] = []
         /// The agencies' vehicles of the moment.
         var agencies = AgencyFusion()
         /// Agencies' trips that another builder knew of, until ours have been asked.
         var inherited = Coverage()
+        /// Agencies' entities that another builder published, until ours have been asked.
+        var inheritedEntities: [FeedEntity] = []
         /// Whether riders wait because nobody knows yet what agencies report (architecture, section 5).
         var holdsRiders = false
         /// `FEED_INCLUDE_AGENCY`.
@@ -44,8 +46,6 @@ struct FeedMerge: Sendable {
     struct Output: Sendable, Equatable {
         /// Drivers, then agencies, then riders.
         var entities: [SourcedEntity] = []
-        /// Drivers' vehicles that another one stands for.
-        var suppressed: Set<VehicleID> = []
         /// What was put right from the schedule, by rule.
         var mended: [String: Int] = [:]
         /// What could not be put right, by rule.
@@ -73,16 +73,13 @@ struct FeedMerge: Sendable {
             output.entities.append(SourcedEntity(source: source, entity: entity))
         }
 
-        let arbitration = DriverArbitration(inputs.drivers.filter { $0.timestamp > 0 })
-        output.suppressed = arbitration.suppressed
         var driven = Coverage()
-        for driver in inputs.drivers {
-            if let trip = driver.tripID { driven.add(trip, on: driver.startDate) }
-        }
-        for driver in arbitration.published { add(.driver, FeedEntity(driver, now: now)) }
+        for driver in inputs.drivers { driven.add(driver.tripID, on: driver.startDate) }
+        let drivers = DriverArbitration(inputs.drivers).published.filter { $0.reportedAt > 0 }
+        for driver in drivers { add(.driver, FeedEntity(driver, now: now)) }
         if inputs.includesAgency {
-            let drivers = Set(arbitration.published.map(\.vehicleID))
-            for entity in agencyEntities(inputs, driven, besides: drivers, &output) {
+            let taken = Set(drivers.map(\.vehicleID))
+            for entity in agencyEntities(inputs, driven, besides: taken, &output) {
                 output.entities.append(SourcedEntity(source: .agency, entity: entity))
             }
         }
@@ -107,8 +104,10 @@ struct FeedMerge: Sendable {
         var chosen: [(feed: Int, id: VehicleID)] = []
         var positions: [VehiclePosition] = []
         var places: [VehicleKey: Int] = [:]
-        for sighting in inputs.agencies.sightings where !isDriven(sighting.vehicle, driven) {
+        for sighting in inputs.agencies.sightings {
             var position = sighting.vehicle.position
+            // One run has one vehicle, and our own driver's word is not changed.
+            if position.trip.map(driven.covers) ?? false { continue }
             mending.mend(&position, mended: &output.mended)
             if position.trip?.tripID.map({ inputs.schedule?.facts(of: $0) != nil }) ?? false {
                 var trip = position.trip ?? TripDescriptor()
@@ -130,6 +129,10 @@ struct FeedMerge: Sendable {
             }
         }
         let names = identities.names(of: chosen, besides: drivers)
+        let inherited = inputs.inheritedEntities.filter { entity in
+            guard let id = entity.vehicle?.vehicle?.id, !drivers.contains(id) else { return false }
+            return !names.contains(id) && !(entity.vehicle?.trip.map(driven.covers) ?? false)
+        }
         var entities = zip(names, positions).map { name, position in
             var position = position
             var descriptor = position.vehicle ?? VehicleDescriptor()
@@ -137,6 +140,7 @@ struct FeedMerge: Sendable {
             position.vehicle = descriptor
             return FeedEntity(id: name.rawValue, vehicle: position)
         }
+        entities += inherited
         entities.sort { VehicleID($0.id) < VehicleID($1.id) }
         return entities
     }
@@ -144,13 +148,6 @@ struct FeedMerge: Sendable {
     private struct VehicleKey: Hashable {
         let feed: Int
         let id: VehicleID
-    }
-
-    /// Whether a driver reports the agency's trip: one run has one vehicle.
-    private func isDriven(_ vehicle: AgencyVehicle, _ driven: Coverage) -> Bool {
-        guard let trip = vehicle.tripID else { return false }
-        guard let date = vehicle.startDate else { return driven.touches(trip) }
-        return driven.covers(TripInstance(tripID: trip, startDate: date))
     }
 
     /// The vehicle's id, else the entity's (W002); nil when there is neither.
@@ -162,5 +159,14 @@ struct FeedMerge: Sendable {
         }
         output.mended["W002", default: 0] += 1
         return VehicleID(vehicle.entityID)
+    }
+}
+
+extension Coverage {
+    /// Whether a trusted source reports the trip of a descriptor, on its date or without one on any.
+    fileprivate func covers(_ trip: TripDescriptor) -> Bool {
+        guard let id = trip.tripID, !id.isEmpty else { return false }
+        guard let date = trip.startDate.flatMap(ServiceDate.init) else { return touches(id) }
+        return covers(TripInstance(tripID: id, startDate: date))
     }
 }

@@ -159,10 +159,14 @@ let services: [Target] =
         dependencies: ["Verification", "Database", "Bus", "Schedule"],
         migrations: true
     )
+    + [
+        // When vehicles reach the stops ahead: pure value types, no I/O.
+        library("Prediction", path: "services/feed/Prediction", dependencies: ["Transit"])
+    ]
     + service(
         "feed",
         "Feed",
-        dependencies: ["Database", "Bus", "Schedule", "RealtimeFeed"],
+        dependencies: ["Prediction", "Database", "Bus", "Schedule", "RealtimeFeed"],
         migrations: true
     )
     + service("groups", "Groups", dependencies: ["Database", "Bus"])
@@ -196,7 +200,9 @@ let tools: [Target] = [
     executable(
         "BenchMain",
         path: "tools/bench",
-        dependencies: ["Transit", "Schedule", "RealtimeFeed", "Verification", "CLinux"]
+        dependencies: [
+            "Transit", "Schedule", "RealtimeFeed", "Prediction", "Verification", "CLinux",
+        ]
     ),
 ]
 
@@ -244,7 +250,7 @@ let testTargets: [Target] = [
     tests(
         "FeedTests",
         dependencies: [
-            "FeedService", "Database", "Messages", "Operations", "RealtimeFeed", "Schedule",
+            "FeedService", "Prediction", "Database", "Messages", "Operations", "RealtimeFeed", "Schedule",
             "ServiceKit", "Telemetry", "Transit", "Web", "TestKit",
         ]
     ),

@@ -77,7 +77,7 @@ import Web
     private static let bomb: [UInt8] = Gzip.compress([UInt8](repeating: 0, count: 200 << 20))
 
     static let attacks = [
-        Attack("cut off", "transfer closed") { socket, _ in
+        Attack("cut off", "partial file") { socket, _ in
             HostileServer.send(socket, "HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n", good)
         },
         Attack("cut in the middle of an entity", "not a GTFS Realtime message") { socket, _ in
@@ -91,7 +91,7 @@ import Web
         Attack("a gzip bomb", "more than 33554432 bytes") { socket, _ in
             HostileServer.answer("200 OK", "Content-Encoding: gzip\r\n", bomb)(socket, 0)
         },
-        Attack("broken gzip", "") { socket, _ in
+        Attack("broken gzip", "Transfer-Encoding") { socket, _ in
             HostileServer.answer("200 OK", "Content-Encoding: gzip\r\n", good)(socket, 0)
         },
         Attack("a web page", "not a GTFS Realtime message") { socket, _ in
@@ -113,7 +113,7 @@ import Web
             let place = "Location: http://127.0.0.1:\(port)/feed\r\n"
             HostileServer.answer("302 Found", place)(socket, port)
         },
-        Attack("a redirect to a file", "") { socket, _ in
+        Attack("a redirect to a file", "not an http or https URL") { socket, _ in
             HostileServer.answer("302 Found", "Location: file:///etc/passwd\r\n")(socket, 0)
         },
         Attack("headers without end", "bytes of headers") { socket, _ in
@@ -121,8 +121,8 @@ import Web
             let line = "X-A: " + String(repeating: "a", count: 8000) + "\r\n"
             while HostileServer.send(socket, line) {}
         },
-        Attack("no HTTP", "") { socket, _ in HostileServer.send(socket, "SSH-2.0-OpenSSH\r\n") },
-        Attack("closes at once", "") { _, _ in },
+        Attack("no HTTP", "not an http") { socket, _ in HostileServer.send(socket, "SSH-2.0-OpenSSH\r\n") },
+        Attack("closes at once", "returned nothing") { _, _ in },
     ]
 
     @Test(arguments: attacks)

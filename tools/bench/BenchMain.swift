@@ -7,8 +7,10 @@ struct BenchMain {
         case "schedule": exit(ScheduleBench.run())
         case "feed": FeedBench.run()
         case "verify": exit(VerifyBench.run())
+        case "predictions":
+            exit(PredictionBench.run(Array(CommandLine.arguments.dropFirst(2))))
         default:
-            print("usage: bench schedule|feed|verify")
+            print("usage: bench schedule|feed|verify|predictions")
             exit(2)
         }
     }

@@ -69,7 +69,7 @@ public enum Feed {
         subscribe(context, publisher, turn)
         let board = publisher.board
         context.readiness.check { board.hasFeed ? .ready : .notReady("feed: none was built yet") }
-        return ServiceParts(
+        var parts = ServiceParts(
             endpoints: endpoints(context, intake, board, schedule) + intake.endpoints,
             apiKeys: intake.apiKeys,
             foundations: intake.foundations,
@@ -81,6 +81,8 @@ public enum Feed {
                 ClosureService("builder") { await turn.build() },
             ]
         )
+        parts.maximumConnections = StreamEndpoint.maximumReaders + 1024
+        return parts
     }
 
     private static func poller(_ context: ServiceContext) -> AgencyPoller? {
@@ -106,6 +108,7 @@ public enum Feed {
         sources.rules.riderMaxAge = settings[FeedSettings.pointAge].components.seconds
         sources.rules.trustedAge.maximum = settings[FeedSettings.trustedAge].components.seconds
         sources.rules.includesAgency = settings[FeedSettings.includesAgency]
+        sources.rules.predictsAgency = settings[FeedSettings.predictsAgency]
         let tracker = intake.tracker
         sources.drivers = { tracker.live(at: $0) }
         if let poller { sources.agencies = { (poller.feeds, poller.version) } }
@@ -150,6 +153,19 @@ public enum Feed {
             publicURL: context.settings[FeedSettings.publicURL] ?? "",
             licence: context.settings[FeedSettings.licence]
         )
-        return feeds.all + [catalogue.endpoint]
+        let hub = StreamHub(
+            maximumReaders: StreamEndpoint.maximumReaders,
+            metrics: context.metrics,
+            feed: { board.feed(.vehiclePositions) }
+        )
+        board.onChange { [weak hub] kind in
+            if kind == .vehiclePositions { hub?.feedChanged() }
+        }
+        let stream = StreamEndpoint(
+            hub: hub,
+            access: feeds.access,
+            includesAgency: feeds.includesAgency
+        )
+        return feeds.all + [catalogue.endpoint, stream.endpoint]
     }
 }

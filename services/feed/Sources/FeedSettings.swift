@@ -78,6 +78,11 @@ enum FeedSettings {
         default: false,
         "Whether agencies' vehicles are published beside drivers' and riders'."
     )
+    static let predictsAgency = Setting.flag(
+        "FEED_PREDICT_AGENCY",
+        default: false,
+        "Whether arrivals are predicted of agencies' vehicles that come without trip updates."
+    )
     static let publicURL = Setting.optionalText(
         "FEED_PUBLIC_URL",
         allowed: "an http or https address without a slash at its end",
@@ -95,7 +100,7 @@ enum FeedSettings {
     static var declarations: [SettingDeclaration] {
         [
             trustedFeeds.declaration, trustedPoll.declaration, trustedAge.declaration,
-            includesAgency.declaration, publicURL.declaration, licence.declaration,
+            includesAgency.declaration, predictsAgency.declaration, publicURL.declaration, licence.declaration,
             pointAge.declaration, riderMode.declaration, staleness.declaration,
             feedAuth.declaration, retention.declaration, tilesURL.declaration,
             shapeDistance.declaration, scheduleEarly.declaration, scheduleLate.declaration,

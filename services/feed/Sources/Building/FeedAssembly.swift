@@ -52,6 +52,7 @@ struct FeedAssembly: Sendable {
     private var positions = FeedBuilder()
     private var tripUpdates = FeedBuilder()
     private var trusted = TrustedPublication()
+    private var predictions = UpdateBuilder()
     private var basis: Basis?
     /// When the last merge's inputs look different by their age alone.
     private var expiresAt = UnixSeconds.min
@@ -130,7 +131,7 @@ struct FeedAssembly: Sendable {
 
         var outcome = Outcome()
         outcome.positions = positions.tick(merged.entities, at: now, schedule: known.schedule)
-        outcome.tripUpdates = updates(known, inputs, at: now)
+        outcome.tripUpdates = updates(known, fusion, at: now)
         outcome.trusted = trusted.snapshot(
             agencies: fusion,
             drivers: DriverArbitration(known.drivers).trusted,
@@ -145,17 +146,44 @@ struct FeedAssembly: Sendable {
         return outcome
     }
 
+    /// Updates of what is published, and of agencies' vehicles where they come without.
     private mutating func updates(
         _ known: Knowledge,
-        _ inputs: FeedMerge.Inputs,
+        _ fusion: AgencyFusion,
         at now: UnixSeconds
     ) -> FeedBuilder.Build? {
-        tripUpdates.tick(
-            [],
+        let published = positions.last?.entities ?? []
+        var sightings = published.filter { $0.source != .agency || rules.predictsAgency }
+            .compactMap(UpdateBuilder.Sighting.init)
+        if rules.predictsAgency, !rules.includesAgency {
+            sightings += hiddenAgencies(known, fusion)
+        }
+        let own = fusion.tripsWithUpdates
+        sightings.removeAll { sighting in
+            sighting.source == .agency && sighting.trip.tripID.map(own.contains) ?? false
+        }
+        return tripUpdates.tick(
+            predictions.updates(for: sightings, schedule: known.schedule, at: now),
             at: now,
             schedule: known.schedule,
             positions: positions.last?.message
         )
+    }
+
+    /// Agencies' vehicles that are read and not republished.
+    private func hiddenAgencies(
+        _ known: Knowledge,
+        _ fusion: AgencyFusion
+    ) -> [UpdateBuilder.Sighting] {
+        var merge = FeedMerge()
+        var inputs = FeedMerge.Inputs()
+        inputs.drivers = known.drivers
+        inputs.agencies = fusion
+        inputs.includesAgency = true
+        inputs.holdsRiders = true
+        inputs.schedule = known.schedule
+        return merge.merge(inputs, at: UnixSeconds.max).entities.filter { $0.source == .agency }
+            .compactMap(UpdateBuilder.Sighting.init)
     }
 
     /// The first moment at which one of the inputs is too old, or no longer too new.

@@ -29,6 +29,8 @@ struct FeedBuilder: Sendable {
     }
 
     private(set) var last: Build?
+    /// What ``last`` was made from, before rules kept anything out.
+    private var lastInput: [SourcedEntity] = []
     /// The newest header time that anybody published, also the builder before this one.
     private var newestHeader: UnixSeconds = 0
 
@@ -59,6 +61,8 @@ struct FeedBuilder: Sendable {
         schedule: ScheduleIndex? = nil,
         positions: FeedMessage? = nil
     ) -> Build? {
+        if last != nil, entities == lastInput, !isSilent(at: now) { return nil }
+        lastInput = entities
         var build = Build(headerTimestamp: headerTime(for: entities, at: now), entities: entities)
         let broken = build.message.complianceFindings(
             now: UInt64(max(0, now)),

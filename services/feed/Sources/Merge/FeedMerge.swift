@@ -1,4 +1,5 @@
 internal import Messages
+internal import Prediction
 internal import RealtimeFeed
 internal import Transit
 
@@ -15,6 +16,8 @@ struct SourcedEntity: Sendable, Equatable {
     var source: Source
     /// What is published.
     var entity: FeedEntity
+    /// Where the vehicle was, more exactly than the feed's numbers say; nil for trip updates.
+    var place: TripPredictor.Place?
 }
 
 /// Makes one feed of what drivers, agencies and riders say (seed 4.8).
@@ -64,23 +67,34 @@ struct FeedMerge: Sendable {
     mutating func merge(_ inputs: Inputs, at now: UnixSeconds) -> Output {
         var output = Output()
         let completion = TripCompletion(schedule: inputs.schedule)
-        func add(_ source: SourcedEntity.Source, _ entity: FeedEntity) {
+        func add(
+            _ source: SourcedEntity.Source,
+            _ entity: FeedEntity,
+            _ place: TripPredictor.Place
+        ) {
             var entity = entity
             if var trip = entity.vehicle?.trip {
                 completion.complete(&trip, mended: &output.mended)
                 entity.vehicle?.trip = trip
             }
-            output.entities.append(SourcedEntity(source: source, entity: entity))
+            output.entities.append(
+                SourcedEntity(source: source, entity: entity, place: place)
+            )
         }
 
         var driven = Coverage()
         for driver in inputs.drivers { driven.add(driver.tripID, on: driver.startDate) }
         let drivers = DriverArbitration(inputs.drivers).published.filter { $0.reportedAt > 0 }
-        for driver in drivers { add(.driver, FeedEntity(driver, now: now)) }
+        for driver in drivers {
+            let place = Coordinate(latitude: driver.latitude, longitude: driver.longitude)
+            add(.driver, FeedEntity(driver, now: now), .coordinate(place))
+        }
         if inputs.includesAgency {
             let taken = Set(drivers.map(\.vehicleID))
             for entity in agencyEntities(inputs, driven, besides: taken, &output) {
-                output.entities.append(SourcedEntity(source: .agency, entity: entity))
+                output.entities.append(
+                    SourcedEntity(source: .agency, entity: entity, place: entity.place)
+                )
             }
         }
         guard !inputs.holdsRiders else { return output }
@@ -88,7 +102,9 @@ struct FeedMerge: Sendable {
             let isCovered =
                 driven.covers(estimate.trip) || inputs.agencies.coverage.covers(estimate.trip)
                 || inputs.inherited.covers(estimate.trip)
-            if !isCovered { add(.rider, FeedEntity(estimate, now: now)) }
+            if !isCovered {
+                add(.rider, FeedEntity(estimate, now: now), .along(estimate.alongShape))
+            }
         }
         return output
     }
@@ -168,5 +184,18 @@ extension Coverage {
         guard let id = trip.tripID, !id.isEmpty else { return false }
         guard let date = trip.startDate.flatMap(ServiceDate.init) else { return touches(id) }
         return covers(TripInstance(tripID: id, startDate: date))
+    }
+}
+
+extension FeedEntity {
+    /// Where an agency says that a vehicle is.
+    fileprivate var place: TripPredictor.Place? {
+        guard let position = vehicle?.position else { return nil }
+        return .coordinate(
+            Coordinate(
+                latitude: Double(position.latitude),
+                longitude: Double(position.longitude)
+            )
+        )
     }
 }

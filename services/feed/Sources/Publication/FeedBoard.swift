@@ -17,12 +17,10 @@ final class FeedBoard: Sendable {
     }
 
     private let state: Mutex<State>
-    private let changed: @Sendable (FeedKind, PublishedFeed) -> Void
+    private let changed = Mutex<@Sendable (FeedKind) -> Void>({ _ in })
 
     /// Makes a board with empty feeds that are dated at the beginning of time.
-    ///
-    /// - Parameter changed: Hears of each new feed, on the thread that brought it.
-    init(changed: @escaping @Sendable (FeedKind, PublishedFeed) -> Void = { _, _ in }) {
+    init() {
         let empty = BuiltFeed(instance: "", epoch: 0, tick: 0, headerTimestamp: 0, variants: [])
         state = Mutex(
             State(
@@ -31,8 +29,10 @@ final class FeedBoard: Sendable {
                 )
             )
         )
-        self.changed = changed
     }
+
+    /// Sets who hears of each new feed, on the thread that brought it.
+    func onChange(_ hear: @escaping @Sendable (FeedKind) -> Void) { changed.withLock { $0 = hear } }
 
     /// The newest feed.
     func feed(_ kind: FeedKind) -> PublishedFeed {
@@ -65,7 +65,7 @@ final class FeedBoard: Sendable {
             state.feeds[kind] = next
             return true
         }
-        if isTaken { changed(kind, next) }
+        if isTaken { changed.withLock { $0 }(kind) }
         return isTaken
     }
 

@@ -250,7 +250,8 @@ let testTargets: [Target] = [
     tests(
         "FeedTests",
         dependencies: [
-            "FeedService", "Prediction", "Database", "Messages", "Operations", "RealtimeFeed", "Schedule",
+            "FeedService", "Prediction", "Bus", "Database", "Messages", "Operations", "RealtimeFeed",
+            "Schedule",
             "ServiceKit", "Telemetry", "Transit", "Web", "TestKit",
         ]
     ),

@@ -177,8 +177,8 @@ import Transit
     @Test func `learns from stop to stop, not of the first stretch`() {
         let found = learned([(0, 0), (500, 60), (1500, 160), (2500, 270), (3500, 390)])
         #expect(found.count == 2)
-        #expect(found["12"] == 105 - 100)
-        #expect(found["23"] == 115 - 100)
+        #expect(found["12"].map { abs($0 - 5) < 1e-6 } == true)
+        #expect(found["23"].map { abs($0 - 15) < 1e-6 } == true)
     }
 
     @Test(arguments: [(150, 1), (151, 0)])
@@ -188,7 +188,7 @@ import Transit
 
     @Test func `standing still and small steps back teach nothing, a turn begins anew`() {
         #expect(learned([(1100, 0), (1100, 30), (1060, 60), (1100, 90)]).isEmpty)
-        #expect(learned([(900, 0), (1100, 20), (1040, 40), (2100, 120)]).count == 1)
+        #expect(learned([(900, 0), (1100, 20), (1060, 40), (2100, 120)]).count == 1)
         #expect(learned([(900, 0), (1100, 20), (1000, 40), (2100, 120)]).isEmpty)
         #expect(learned([(900, 50), (1100, 50), (2100, 40)]).isEmpty)
     }

@@ -8,8 +8,6 @@ public enum BusTopics {
     public static let trusted = "trusted"
     /// What readers get: ``BuiltFeed``, whole, from the feed's builder, with the feed's name as the key.
     public static let built = "built"
-    /// Which schedule is in use: ``ScheduleAnnouncement``, from the feed's builder.
-    public static let schedule = "schedule"
 }
 
 /// The names of the services as they stand in the bus's directory.

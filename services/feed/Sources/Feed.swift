@@ -16,6 +16,10 @@ public enum Feed {
             Migration(name: "0001-drivers", bytes: PackageResources._001_drivers_sql),
             Migration(name: "0002-api-keys", bytes: PackageResources._002_api_keys_sql),
             Migration(name: "0101-builder", bytes: PackageResources._101_builder_sql),
+            Migration(
+                name: "0102-schedule-archive",
+                bytes: PackageResources._102_schedule_archive_sql
+            ),
         ]
     )
 
@@ -33,7 +37,7 @@ public enum Feed {
     )
 
     private static func build(_ context: ServiceContext) async throws -> ServiceParts {
-        let schedule = try await ScheduleSettings.source(context)
+        let schedule = try await ScheduleSettings.follower(context)
         let intake = DriverIntake(
             DriverIntake.Surroundings(
                 settings: context.settings,
@@ -52,14 +56,23 @@ public enum Feed {
             metrics: context.metrics
         )
         let bus = context.bus
+        let lock = BuilderLock(
+            database: context.databaseConfiguration,
+            instance: context.instance,
+            logger: context.logger,
+            metrics: context.metrics
+        )
+        let archivist = ScheduleArchivist(
+            follower: schedule,
+            database: context.database,
+            refreshPeriod: ScheduleSettings.refreshPeriod(context),
+            isBuilding: { lock.epoch != nil },
+            now: context.clock.now,
+            logger: context.logger
+        )
         let turn = BuilderTurn(
             publisher: publisher,
-            lock: BuilderLock(
-                database: context.databaseConfiguration,
-                instance: context.instance,
-                logger: context.logger,
-                metrics: context.metrics
-            ),
+            lock: lock,
             poller: poller,
             pollPeriod: context.settings[FeedSettings.trustedPoll],
             clock: context.clock.now,
@@ -74,7 +87,7 @@ public enum Feed {
             apiKeys: intake.apiKeys,
             foundations: intake.foundations,
             services: intake.services + [
-                ClosureService("schedule") { await ScheduleSettings.refresh(schedule, context) },
+                ClosureService("schedule") { await archivist.run() },
                 ClosureService("replica") { await turn.followOthers() },
                 ClosureService("lock") { await turn.standForLock() },
                 ClosureService("agencies") { await turn.pollAgencies() },
@@ -100,7 +113,7 @@ public enum Feed {
         _ context: ServiceContext,
         _ intake: DriverIntake,
         _ poller: AgencyPoller?,
-        _ schedule: ScheduleSource
+        _ schedule: ScheduleFollower
     ) -> FeedPublisher.Sources {
         let settings = context.settings
         var sources = FeedPublisher.Sources()
@@ -140,7 +153,7 @@ public enum Feed {
         _ context: ServiceContext,
         _ intake: DriverIntake,
         _ board: FeedBoard,
-        _ schedule: ScheduleSource
+        _ schedule: ScheduleFollower
     ) -> [Endpoint] {
         let feeds = FeedEndpoints(
             board: board,

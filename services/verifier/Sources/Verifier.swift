@@ -32,7 +32,7 @@ public enum Verifier {
 
     private static func build(_ context: ServiceContext) async throws -> ServiceParts {
         let thresholds = VerifierSettings.thresholds(context.settings)
-        let schedule = try await ScheduleSettings.source(context)
+        let schedule = try await ScheduleSettings.follower(context)
         let trusted = TrustedBoard(thresholds: thresholds)
         let clock = context.clock
         let circumstances: @Sendable () -> Circumstances = {
@@ -65,7 +65,7 @@ public enum Verifier {
         return ServiceParts(
             foundations: [ClosingService("writer") { await node.close() }],
             services: [
-                ClosureService("schedule") { await ScheduleSettings.refresh(schedule, context) },
+                ClosureService("schedule") { await schedule.run() },
                 ClosureService("slots") { try await node.keepSlots() },
                 ClosureService("estimates") { try await node.publishEstimates() },
                 ClosureService("reaper") { try await node.reap() },

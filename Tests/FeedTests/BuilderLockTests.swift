@@ -80,7 +80,7 @@ enum FeedDatabaseTemplate {
         await second.close()
     }
 
-    @Test(arguments: [(3.0, false), (4.5, true)])
+    @Test(arguments: [(0.5, false), (4.5, true)])
     func `a builder that gave no sign of life is cut off`(silence: Double, isCut: Bool) async throws {
         let database = try await ThrowawayPostgres.shared.database(FeedDatabaseTemplate.value)
         let metrics = Metrics()

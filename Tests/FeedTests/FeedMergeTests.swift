@@ -189,6 +189,16 @@ import Transit
         #expect(output.withheld["W002"] == 1)
     }
 
+    @Test func `a copy of a trip without its update is kept out`() {
+        var copy = FeedEntity.agency()
+        copy.vehicle?.trip?.scheduleRelationship = .duplicated
+        let output = merge(
+            inputs(estimates: [.sample("T1")], agencies: [[copy]], includesAgency: true)
+        )
+        #expect(ids(output).isEmpty)
+        #expect(output.withheld == ["S020": 1])
+    }
+
     // MARK: - What the schedule adds
 
     @Test func `adds what the sender left out of a trip in the schedule`() throws {

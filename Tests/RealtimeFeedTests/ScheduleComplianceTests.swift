@@ -264,6 +264,14 @@ import Transit
         stops("E011", "a stop", breaks: false, [call(1, "ST1")]),
         stops("E011", "no stop", breaks: true, [call(1, "X")]),
         stops("E022", "same second", breaks: false, [call(1, "ST1", arrival: 5, departure: 5)]),
+        stops("E022", "rising", breaks: false, [call(1, "ST1", arrival: 5), call(2, "ST2", arrival: 6)]),
+        stops("E022", "standing", breaks: true, [call(1, "ST1", arrival: 5), call(2, "ST2", arrival: 5)]),
+        stops(
+            "E022",
+            "before the stop was left",
+            breaks: true,
+            [call(1, "ST1", arrival: 5, departure: 9), call(2, "ST2", arrival: 8)]
+        ),
         stops("E022", "back", breaks: true, [call(1, "ST1", arrival: 5), call(2, "ST2", arrival: 4)]),
         stops("E025", "leaves first", breaks: true, [call(1, "ST1", arrival: 5, departure: 4)]),
         stops("E025", "at once", breaks: false, [call(1, "ST1", arrival: 5, departure: 5)]),

@@ -25,14 +25,12 @@ extension ComplianceRule {
         stop("E015", "a stop is not one where vehicles stop") { stop in
             stop.map { $0.locationType != 0 } ?? false
         },
-        updates("E022", "the times of an update go back") { stops in
-            var last = Int64.min
+        updates("E022", "the times of an update do not rise from stop to stop") { stops in
+            var last: Int64?
             for stop in stops {
-                for time in [stop.arrival?.time, stop.departure?.time] {
-                    guard let time else { continue }
-                    if time < last { return true }
-                    last = time
-                }
+                let times = [stop.arrival?.time, stop.departure?.time].compactMap { $0 }
+                if let last, times.contains(where: { $0 <= last }) { return true }
+                last = times.max() ?? last
             }
             return false
         },
@@ -83,14 +81,14 @@ extension ComplianceRule {
                 }
             }
         },
-        call("E045", "a sequence belongs to another stop") { stop, sequences in
+        call("E045", "a sequence belongs to another stop") { stop, trip in
             guard let sequence = stop.stopSequence, let id = stop.stopID,
-                let scheduled = sequences[Int(sequence)]
+                let scheduled = trip.stop(withSequence: Int(sequence))
             else { return false }
             return scheduled != id
         },
-        call("E051", "a sequence is not in the schedule") { stop, sequences in
-            stop.stopSequence.map { sequences[Int($0)] == nil } ?? false
+        call("E051", "a sequence is not in the schedule") { stop, trip in
+            stop.stopSequence.map { trip.stop(withSequence: Int($0)) == nil } ?? false
         },
         ComplianceRule(
             id: "E047",
@@ -137,18 +135,14 @@ extension ComplianceRule {
     private static func call(
         _ id: String,
         _ title: String,
-        breaks: @escaping @Sendable (StopTimeUpdate, [Int: StopID]) -> Bool
+        breaks: @escaping @Sendable (StopTimeUpdate, Trip) -> Bool
     ) -> ComplianceRule {
         ComplianceRule(id: id, title: title, severity: .error) { feed, context in
             feed.indices { entity in
                 guard let update = entity.tripUpdate, let id = update.trip.tripID,
                     let trip = context.schedule?.trip(id)
                 else { return false }
-                let sequences = Dictionary(
-                    trip.stopTimes.map { ($0.stopSequence, $0.stopID) },
-                    uniquingKeysWith: { first, _ in first }
-                )
-                return update.stopTimeUpdates.contains { breaks($0, sequences) }
+                return update.stopTimeUpdates.contains { breaks($0, trip) }
             }
         }
     }
@@ -173,5 +167,19 @@ private struct VehiclePairs {
         if let known = vehicles[trip], !known.contains(vehicle) { return true }
         if let known = trips[vehicle], !known.contains(trip) { return true }
         return false
+    }
+}
+
+extension Trip {
+    /// The stop with a `stop_sequence`; nil when the trip has none such.
+    fileprivate func stop(withSequence sequence: Int) -> StopID? {
+        var low = 0
+        var high = stopTimes.count
+        while low < high {
+            let middle = (low + high) / 2
+            if stopTimes[middle].stopSequence < sequence { low = middle + 1 } else { high = middle }
+        }
+        guard low < stopTimes.count, stopTimes[low].stopSequence == sequence else { return nil }
+        return stopTimes[low].stopID
     }
 }

@@ -5,7 +5,7 @@ public import Transit
 public struct PredictedCall: Sendable, Equatable {
     /// The index in the trip's stops.
     public let stop: Int
-    /// POSIX seconds; neither goes back from stop to stop.
+    /// POSIX seconds; both rise from stop to stop.
     public let arrival, departure: UnixSeconds
     /// The expected error in seconds.
     public let uncertainty: Int
@@ -63,7 +63,7 @@ public struct ArrivalPrediction: Sendable, Equatable {
             let ride = max(0, Double(stops[index].arrival) - planned)
             delay = delay * exp(-ride * (1 - known) / rules.recoverySeconds) + deviation
             planned = Double(stops[index].departure)
-            let arrival = max(earliest, service + Double(stops[index].arrival) + delay)
+            let arrival = max(earliest, service + Double(stops[index].arrival) + delay).rounded()
             var departure = arrival
             if stops[index].departure > stops[index].arrival {
                 departure = max(arrival, service + Double(stops[index].departure))
@@ -71,7 +71,8 @@ public struct ArrivalPrediction: Sendable, Equatable {
             } else {
                 delay = arrival - service - Double(stops[index].arrival)
             }
-            earliest = departure
+            // Two stops never have one time (E022), whatever the rounding.
+            earliest = departure.rounded() + 1
             let ahead = max(0, arrival - measured)
             let uncertainty =
                 rules.baseUncertainty + rules.uncertaintyAhead * ahead

@@ -130,6 +130,11 @@ struct FeedMerge: Sendable {
                 completion.complete(&trip, mended: &output.mended)
                 position.trip = trip
             }
+            // A copy of a trip means something only beside the update that made it, which we do not publish.
+            if position.trip?.scheduleRelationship == .duplicated {
+                output.withheld["S020", default: 0] += 1
+                continue
+            }
             guard let id = Self.id(of: sighting.vehicle, &output) else { continue }
             let key = VehicleKey(feed: sighting.feed, id: id)
             guard let place = places[key] else {

@@ -130,7 +130,8 @@ let shared: [Target] = [
         "ServiceKit",
         path: "shared/service-kit",
         dependencies: [
-            "Transit", "Schedule", "Telemetry", "Database", "Bus", "Web", "CSodium", "CLinux",
+            "Transit", "Schedule", "Telemetry", "Database", "Bus", "Messages", "Web", "CSodium",
+            "CLinux",
         ]
     ),
     library(
@@ -184,8 +185,10 @@ let tools: [Target] = [
     library(
         "RiderSimulation",
         path: "tools/ridersim/Sources",
-        dependencies: ["VehiclePositionsKit", "Schedule", "Transit", "Web", "CLinux"]
+        dependencies: ["VehiclePositionsKit", "Schedule", "ServiceKit", "Transit"]
     ),
+    // Recorded vehicles taken through the rules; for the operator's command and for tests.
+    library("Replay", path: "tools/replay", dependencies: ["Transit", "Verification"]),
     executable("RiderSimMain", path: "tools/ridersim/Main", dependencies: ["RiderSimulation"]),
     library(
         "Operations",
@@ -197,14 +200,42 @@ let tools: [Target] = [
         ]
     ),
     executable("AlongsideMain", path: "tools/alongside/Main", dependencies: ["Operations"]),
+    // Simulated phones over real processes, for benchmarks and drills.
+    library(
+        "LoadKit",
+        path: "tools/load",
+        dependencies: [
+            "AuthService", "Bus", "Database", "Schedule", "ServiceKit", "Telemetry", "TestKit",
+            "Transit", "VerifierService", "Web", "CLinux",
+        ]
+    ),
     executable(
         "BenchMain",
         path: "tools/bench",
         dependencies: [
-            "Transit", "Schedule", "RealtimeFeed", "Prediction", "Verification", "CLinux",
+            "Transit", "Schedule", "RealtimeFeed", "Prediction", "Verification", "LoadKit",
+            "Telemetry", "CLibPQ", "CLinux",
         ]
     ),
 ]
+
+// Checks that hold for any bytes: a test replays their corpus, libFuzzer looks for more (`make fuzz`).
+let fuzzing: [Target] =
+    [
+        library(
+            "FuzzChecks",
+            path: "fuzz/Checks",
+            dependencies: ["RiderIngestService", "Messages", "RealtimeFeed", "Web"]
+        )
+    ]
+    // Without `--sanitize=fuzzer` these have no main function.
+    + (Context.environment["ALONGSIDE_FUZZ"] == nil
+        ? []
+        : [
+            executable("fuzz-positions", path: "fuzz/Positions", dependencies: ["FuzzChecks"]),
+            executable("fuzz-messages", path: "fuzz/Messages", dependencies: ["FuzzChecks"]),
+            executable("fuzz-feeds", path: "fuzz/Feeds", dependencies: ["FuzzChecks"]),
+        ])
 
 let testTargets: [Target] = [
     // A peer in a process of its own, so that tests can kill and freeze it.
@@ -213,6 +244,7 @@ let testTargets: [Target] = [
     tests("TransitTests", dependencies: ["Transit", "TestKit"]),
     tests("ScheduleTests", dependencies: ["Schedule", "Transit", "TestKit"]),
     tests("MessagesTests", dependencies: ["Messages", "TestKit"]),
+    tests("FuzzCorpusTests", dependencies: ["FuzzChecks", "Messages", "TestKit"]),
     tests(
         "RealtimeFeedTests",
         dependencies: ["RealtimeFeed", "TestKit"],
@@ -226,12 +258,17 @@ let testTargets: [Target] = [
     tests("WebTests", dependencies: ["Web", "Telemetry", "TestKit", "CMicrohttpd"]),
     tests(
         "ServiceKitTests",
-        dependencies: ["ServiceKit", "Telemetry", "Transit", "Web", "Database", "TestKit"]
+        dependencies: [
+            "ServiceKit", "Messages", "Telemetry", "Transit", "Web", "Database", "TestKit",
+        ]
     ),
     tests("VerificationTests", dependencies: ["Verification", "Transit", "Schedule", "TestKit"]),
     tests(
         "AuthTests",
-        dependencies: ["AuthService", "ServiceKit", "Transit", "Web", "Database", "TestKit"]
+        dependencies: [
+            "AuthService", "Bus", "Messages", "ServiceKit", "Telemetry", "Transit", "Web",
+            "Database", "TestKit",
+        ]
     ),
     tests(
         "RiderIngestTests",
@@ -255,8 +292,30 @@ let testTargets: [Target] = [
             "ServiceKit", "Telemetry", "Transit", "Web", "TestKit",
         ]
     ),
+    // Every endpoint of every service with every role; what is written about them.
+    tests(
+        "AccessTests",
+        dependencies: [
+            "Operations", "AuthService", "RiderIngestService", "ServiceKit", "Bus", "Database",
+            "Messages", "Telemetry", "Transit", "Web", "TestKit",
+        ]
+    ),
+    tests(
+        "FleetDrills",
+        dependencies: [
+            "LoadKit", "Database", "RealtimeFeed", "Transit",
+            "AuthMain", "RiderIngestMain", "VerifierMain", "FeedMain", "AlongsideMain",
+        ]
+    ),
     tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit"]),
-    tests("ToolsTests", dependencies: ["RiderSimulation", "Operations", "ServiceKit", "TestKit", "Web"]),
+    tests("ReplayTests", dependencies: ["Replay", "Schedule", "Transit", "Verification"]),
+    tests(
+        "ToolsTests",
+        dependencies: [
+            "AuthService", "Database", "Operations", "RiderSimMain", "RiderSimulation", "ServiceKit",
+            "Telemetry", "TestKit", "Transit", "VehiclePositionsKit", "Web",
+        ]
+    ),
     tests(
         "EndToEnd",
         dependencies: [
@@ -284,5 +343,5 @@ let package = Package(
         .executable(name: "bench", targets: ["BenchMain"]),
         .executable(name: "bus-peer", targets: ["BusPeer"]),
     ],
-    targets: cLibraries + shared + services + clients + tools + testTargets
+    targets: cLibraries + shared + services + clients + tools + fuzzing + testTargets
 )

@@ -4,7 +4,7 @@ import Transit
 import Web
 
 /// What a registration's body may not be.
-@Suite(.timeLimit(.minutes(1))) struct RegistrationBodyTests {
+@Suite(.timeLimit(.minutes(3))) struct RegistrationBodyTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let body: String

@@ -7,7 +7,7 @@ import Web
 @testable import AuthService
 
 /// Five registrations a minute from one network, whichever process counts them.
-@Suite(.timeLimit(.minutes(1))) struct RegistrationLimitTests {
+@Suite(.timeLimit(.minutes(3))) struct RegistrationLimitTests {
     /// 16:00:00, the start of a window.
     private let clock = ManualClock()
 

@@ -34,6 +34,22 @@ extension EndToEnd {
             try await product.remove()
         }
 
+        @Test func `the demo rides on a shifted clock, too`() async throws {
+            let product = try await Product.ready(
+                arguments: ["--demo"],
+                environment: [
+                    "GTFS_STATIC_URL": "", "ALONGSIDE_CLOCK_START": "2026-02-16T16:00:00Z",
+                ]
+            )
+            try await eventually("a bus; log: \(product.log)", within: .seconds(150)) {
+                try await buses(product) >= 1
+            }
+            let body = try await product.get("/gtfs-rt/vehicle-positions").body
+            let time = try #require(try FeedMessage(decoding: body).header.timestamp)
+            #expect((1_771_257_600..<1_771_258_200).contains(time))
+            try await product.remove()
+        }
+
         private func buses(_ product: Product) async throws -> Int {
             let body = try await product.get("/gtfs-rt/vehicle-positions").body
             return try FeedMessage(decoding: body).entities.count

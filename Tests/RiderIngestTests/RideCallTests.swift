@@ -1,5 +1,6 @@
 import Bus
 import Messages
+import Telemetry
 import TestKit
 import Testing
 import Transit
@@ -21,6 +22,16 @@ import Web
         ended: true,
         endReason: "off_route"
     )
+
+    @Test func `the call that riders make every few seconds leaves no line in the log`() {
+        let client = VerifierClient(
+            FakeVerifiers { _, _ in .bytes([]) }.transport,
+            metrics: Metrics()
+        )
+        let quiet = RiderEndpoints(verifiers: client, now: { 0 }).all
+            .filter { $0.logLevel < .info }
+        #expect(quiet.map(\.pattern) == ["/api/v1/rider/rides/{id}/positions"])
+    }
 
     // MARK: - Positions
 

@@ -51,6 +51,27 @@ import Web
         }
     }
 
+    @Test func `passes on what the token says of the installation`() async throws {
+        try await withIngest(answering: .reply(.started(Self.started))) {
+            ingest async throws in
+            let tokens = TestTokens(clock: ManualClock(IngestProcess.now).application)
+            let facts = InstallationFacts(addressBlock: .max, installedAt: 1_771_000_000, build: 9)
+            let token = tokens.token(.rider, subject: ingest.rider, installation: facts)
+            _ = try await ingest.post("rides", "{\"trip_id\":\"T\"}", token: token)
+            _ = try await ingest.post("rides", "{\"trip_id\":\"T\"}")
+            let starts = ingest.verifiers.bodies.map { body -> RiderInstallation? in
+                guard case .start(let start) = body else { return nil }
+                return start.installation
+            }
+            let expected = RiderInstallation(
+                addressBlock: .max,
+                installedAt: 1_771_000_000,
+                build: 9
+            )
+            #expect(starts == [expected, nil])
+        }
+    }
+
     @Test func `leaves the destination out when the trip does not call there`() async throws {
         var started = Self.started
         started.destination = nil

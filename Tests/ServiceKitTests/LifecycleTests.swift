@@ -87,7 +87,8 @@ private func part(_ name: String, _ journal: Journal) -> any Service {
 
     @Test func `leaves after the deadline and names what still ran`() async {
         let log = Journal()
-        let (never, _) = AsyncStream<Never>.makeStream()
+        let (never, end) = AsyncStream<Never>.makeStream()
+        defer { end.finish() }
         let stuck = ClosureService("stuck") {
             await Task.detached { for await _ in never {} }.value
         }

@@ -96,6 +96,21 @@ import Transit
         #expect(error?.description == sentence)
     }
 
+    @Test func `goes on after a fault for who wants them all`() {
+        let (line, faults) = CommandLineArguments.read(
+            ["x", "--prot", "1", "-help", "-q", "--port"],
+            options: known
+        )
+        #expect(
+            faults.map(\.description) == [
+                "unknown or ambiguous option --prot", "unknown or ambiguous option -q",
+                "the option --port needs a value",
+            ]
+        )
+        #expect(line.has("help"))
+        #expect(line.positional == ["x", "1"])
+    }
+
     @Test func `works on many threads at once`() async throws {
         try await withThrowingTaskGroup(of: String?.self) { group in
             for index in 0..<100 {

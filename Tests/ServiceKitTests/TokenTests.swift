@@ -82,6 +82,11 @@ private func fault(_ token: String, _ verifier: TokenVerifier) -> TokenFault? {
         var signed = claims(role)
         signed.handle = "mia \"the\" rider"
         signed.email = "mia@example.org"
+        signed.installation = InstallationFacts(
+            addressBlock: .max,
+            installedAt: clock.now,
+            build: 1 << 63
+        )
         #expect(try verifier.claims(of: TokenSigner(ring()).sign(signed)) == signed)
     }
 

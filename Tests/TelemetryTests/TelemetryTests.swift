@@ -66,6 +66,16 @@ import Testing
     }
 }
 
+@Suite struct DurationTests {
+    @Test(arguments: [
+        (Duration.zero, UInt64(0)), (.nanoseconds(1), 1), (.milliseconds(1500), 1_500_000_000),
+        (.seconds(-1), 0), (.nanoseconds(-1), 0), (.seconds(Int64.max), 1 << 63),
+    ])
+    func `counts whole nanoseconds and never overflows`(duration: Duration, count: UInt64) {
+        #expect(duration.nanoseconds == count)
+    }
+}
+
 @Suite struct MetricsTests {
     @Test func `renders Prometheus text in the order of names`() {
         let metrics = Metrics()

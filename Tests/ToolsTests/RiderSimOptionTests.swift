@@ -44,24 +44,19 @@ import VehiclePositionsKit
         #expect {
             try SimulatorOptions(arguments: [
                 "ridersim", "-speed", "fast", "-random", "0", "-start-date", "20260230", "stray",
-                "-bogus",
+                "-bogus", "-duration", "5", "-interval", "61s", "-url", "not a url", "-trip",
             ])
         } throws: { error in
             (error as? OptionFaults)?.sentences == [
                 "-speed must be from 0.1 to 60.0, not \"fast\"",
                 "-random must be from 1 to 1000, not \"0\"", "-start-date must be YYYYMMDD",
-                "-bogus is unknown, ambiguous or lacks its value",
+                "-duration must be from 0s to 24h with a unit, such as 5s, not \"5\"",
+                "-interval must be from 1s to 1m with a unit, such as 5s, not \"61s\"",
+                "-url must be an http or https URL, not \"not a url\"",
+                "unknown or ambiguous option -bogus", "the option -trip needs a value",
                 "unexpected argument \"stray\"", "name a trip with -trip, or let -random choose",
             ]
         }
-    }
-
-    @Test(arguments: [
-        ("5s", 5.0), ("0", 0), ("1m30s", 90), ("250ms", 0.25), ("1.5h", 5400), ("-2m", -120),
-        ("", nil), ("5", nil), ("5d", nil), ("s", nil), ("1.2.3s", nil), ("-", nil),
-    ])
-    func `reads durations as Go writes them`(text: String, seconds: Double?) {
-        #expect(GoDuration.seconds(text) == seconds)
     }
 
     @Test func `expects an arrival, or getting off in time when asked to`() {

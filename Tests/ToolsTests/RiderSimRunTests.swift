@@ -130,6 +130,32 @@ import VehiclePositionsKit
         #expect(registrations == 3)
     }
 
+    @Test(arguments: [
+        ("garbage", "cannot be read as a file of riders"), (nil, "cannot be kept in"),
+    ])
+    func `says why riders cannot be kept, before anybody registers`(
+        content: String?,
+        sentence: String
+    ) async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try content.map { try Data($0.utf8).write(to: URL(filePath: path)) }
+        // Without a file the name is one in a folder that does not exist.
+        let file = content == nil ? path + "/riders" : path
+        #expect(await run { $0.installations = file } == 2)
+        #expect(output.lines.last?.contains(sentence) == true)
+        #expect(output.lines.last?.contains(file) == true)
+        #expect(await server.calls.isEmpty)
+    }
+
+    @Test func `says what a verified ride is worth to the feed`() async {
+        #expect(await run { $0.durationSeconds = 20 } == 0)
+        #expect(
+            output.lines.contains { $0.contains("verified (for the feed if another rider agrees)") }
+        )
+        #expect(!output.lines.contains { $0.contains("not published") })
+    }
+
     @Test func `chooses only trips that run now`() throws {
         let start: UnixSeconds = 1_795_996_800 + 28_800
         for (second, count) in [(-1, 0), (0, 1), (200, 1), (201, 0)] {

@@ -34,12 +34,16 @@ final class World: Sendable {
     private let uptime = Mutex(0.0)
     private let index: Mutex<ScheduleIndex?>
     private let trusted = Mutex(TrustedSnapshot.missing)
+    private let thresholds = Mutex(Thresholds())
     private let verifiers = Mutex<[TestVerifier]>([])
+    private let peers = TestVerifier.Peers()
 
     private init(_ database: TestDatabase) throws {
         self.database = database
         pool = database.open(connections: 1)
         index = Mutex(try Course.index())
+        // Most riders of these tests are scripts.
+        thresholds.withLock { $0.witnessChecks = .count }
     }
 
     /// Makes a world, and ends its verifiers after `body`.
@@ -50,7 +54,7 @@ final class World: Sendable {
         let world = try World(try await (postgres ?? Self.postgres).database(template))
         let outcome: Result<Void, any Error>
         do { outcome = .success(try await body(world)) } catch { outcome = .failure(error) }
-        for verifier in world.verifiers.withLock({ $0 }) { await verifier.node.close() }
+        for verifier in world.verifiers.withLock({ $0 }) { await verifier.close() }
         await world.pool.close()
         try outcome.get()
     }
@@ -65,11 +69,16 @@ final class World: Sendable {
 
     func setTrusted(_ snapshot: TrustedSnapshot) { trusted.withLock { $0 = snapshot } }
 
+    /// What verifiers made from now on do with the checks of witnesses.
+    func setWitnessChecks(_ mode: WitnessMode) {
+        thresholds.withLock { $0.witnessChecks = mode }
+    }
+
     private var circumstances: Circumstances {
         Circumstances(
             index: index.withLock { $0 },
             trusted: trusted.withLock { $0 },
-            thresholds: Thresholds(),
+            thresholds: thresholds.withLock { $0 },
             now: clock.now,
             uptime: uptime.withLock { $0 }
         )
@@ -93,9 +102,11 @@ final class World: Sendable {
                 connections: 1,
                 statementTimeout: .seconds(10)
             ),
+            peers: peers,
             { self.circumstances }
         )
         verifiers.withLock { $0.append(verifier) }
+        peers.all.withLock { $0[instance] = verifier }
         return verifier
     }
 

@@ -277,13 +277,3 @@ extension Socket {
         }
     }
 }
-
-extension Duration {
-    /// Whole nanoseconds, at least 0 and at most some 292 years.
-    var nanoseconds: UInt64 {
-        let (seconds, attoseconds) = components
-        guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        guard seconds < 1 << 33 else { return 1 << 63 }
-        return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
-    }
-}

@@ -70,10 +70,4 @@ extension Duration {
         let (seconds, attoseconds) = components
         return max(0, Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000))
     }
-
-    /// Whole nanoseconds, never negative.
-    var nanoseconds: UInt64 {
-        let (seconds, attoseconds) = components
-        return UInt64(max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000))
-    }
 }

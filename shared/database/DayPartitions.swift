@@ -1,32 +1,46 @@
 internal import Telemetry
 public import Transit
 
-/// A table that is partitioned by the day of a point in time, with a default partition.
+/// A table of points in time that is partitioned by their UTC day, with a default partition.
 ///
 /// The table is `PARTITION BY RANGE` of one `timestamptz` column, its default partition is named
-/// `<table>_default`. A day's partition is named `<table>_YYYYMMDD` and begins at 00:00 UTC.
-/// Partitions are made ahead, so that rows do not gather in the default one; rows that did are
-/// moved. Several processes may do this at once: an advisory lock lets one work.
+/// `<table>_default` and a day's `<table>_YYYYMMDD`. Partitions are made ahead, so that rows do not
+/// gather in the default one; rows that did are moved. Retention goes by when a point was received:
+/// row by row in the day that is growing old, whole days after that, which gives the disk back.
+/// Several processes may do this at once: an advisory lock lets one work.
 public struct DayPartitions: Sendable {
-    /// How long a partition's making or dropping waits for readers before it is left to the next
-    /// round: everyone else queues behind it meanwhile.
+    /// How long a partition's making or dropping waits for readers and writers before it is left to
+    /// the next round: everyone else queues behind it meanwhile.
     static let lockTimeoutMilliseconds = 2000
     private static let secondsPerDay: Int64 = 86_400
 
     private let schema: String
     private let table: String
     private let column: String
+    private let receivedColumn: String
+    private let lateness: Int64
 
     /// Names a table.
     ///
     /// - Parameters:
     ///   - schema: Its schema.
     ///   - table: Its name.
-    ///   - column: The column of the partition key.
-    public init(schema: String, table: String, column: String = "timestamp") {
+    ///   - column: The column of the partition key: when a point was measured.
+    ///   - receivedColumn: The column that retention goes by; an index on it helps.
+    ///   - lateness: Seconds by which a point may be received after it was measured, 0 or more.
+    public init(
+        schema: String,
+        table: String,
+        column: String = "timestamp",
+        receivedColumn: String = "received_at",
+        lateness: Int64
+    ) {
+        precondition(lateness >= 0, "a point is not received before it is measured")
         self.schema = schema
         self.table = table
         self.column = column
+        self.receivedColumn = receivedColumn
+        self.lateness = lateness
     }
 
     /// What one round did.
@@ -35,7 +49,7 @@ public struct DayPartitions: Sendable {
         public var made: [String] = []
         /// Partitions that were dropped, the earliest first.
         public var dropped: [String] = []
-        /// Rows that were deleted from the default partition.
+        /// Rows that were deleted one by one.
         public var deletedRows = 0
 
         /// Nothing.
@@ -45,65 +59,71 @@ public struct DayPartitions: Sendable {
         public var isEmpty: Bool { self == Change() }
     }
 
-    /// Makes what is missing and drops what is too old.
-    ///
-    /// A partition is dropped when the whole of its day lies before `cutoff`, so rows live up to a
-    /// day longer than the retention says; from the default partition rows are deleted one by one.
+    /// Makes the partitions that are missing and removes what is too old.
     ///
     /// - Parameters:
     ///   - now: The application clock.
-    ///   - past: Days before today that late rows may still belong to.
-    ///   - ahead: Days after today.
-    ///   - cutoff: What lies before it goes; nil keeps everything.
+    ///   - ahead: Days to make after today.
+    ///   - cutoff: What was received before it goes; nil keeps everything.
     ///   - batch: Rows deleted by one statement.
     ///   - connection: A session of the table's owner, not in a transaction.
     /// - Returns: What was done; nothing while another process is at it.
-    /// - Throws: ``DatabaseError``; each partition is a transaction of its own, so what was done
-    ///   before stays. SQLSTATE 55P03 means that readers were in the way.
+    /// - Throws: ``DatabaseError``; each step is a transaction of its own, so what was done before
+    ///   stays. SQLSTATE 55P03 means that readers or writers were in the way.
     public func maintain(
         at now: UnixSeconds,
-        past: Int = 1,
         ahead: Int = 2,
         keepingFrom cutoff: UnixSeconds? = nil,
         batch: Int = 10_000,
         on connection: Connection
     ) throws(DatabaseError) -> Change {
-        precondition(past >= 0 && ahead >= 0 && batch > 0, "a round looks at today at least")
+        precondition(ahead >= 0 && batch > 0, "a round looks at today at least")
         let lock = AdvisoryLock(class: .partitions, key: key)
         guard try lock.tryLock(on: connection) else { return Change() }
         let result = Result { () throws(DatabaseError) in
-            try maintainLocked(now, past, ahead, cutoff, batch, connection)
+            var change = Change()
+            try make(from: now - lateness, to: now, ahead, &change, connection)
+            if let cutoff { try remove(before: cutoff, batch, &change, connection) }
+            return change
         }
         try lock.unlock(on: connection)
         return try result.get()
     }
 
-    private func maintainLocked(
-        _ now: UnixSeconds,
-        _ past: Int,
+    private func make(
+        from first: UnixSeconds,
+        to now: UnixSeconds,
         _ ahead: Int,
-        _ cutoff: UnixSeconds?,
-        _ batch: Int,
+        _ change: inout Change,
         _ connection: Connection
-    ) throws(DatabaseError) -> Change {
-        var change = Change()
+    ) throws(DatabaseError) {
         let existing = try days(on: connection)
-        let today = Self.day(of: now)
-        let firstKept = cutoff.map(Self.day)
-        for day in today.adding(days: -past).daysSince1970...today.adding(days: ahead).daysSince1970
-        {
-            let date = ServiceDate(daysSince1970: day)
-            guard !existing.contains(date), firstKept.map({ date >= $0 }) ?? true else { continue }
-            try make(date, on: connection)
-            change.made.append(name(of: date))
+        let last = Self.day(of: now).adding(days: ahead)
+        for number in Self.day(of: first).daysSince1970...last.daysSince1970 {
+            let day = ServiceDate(daysSince1970: number)
+            guard !existing.contains(day) else { continue }
+            try make(day, on: connection)
+            change.made.append(name(of: day))
         }
-        guard let cutoff, let firstKept else { return change }
-        for date in existing.sorted() where date < firstKept {
-            try drop(date, on: connection)
-            change.dropped.append(name(of: date))
+    }
+
+    private func remove(
+        before cutoff: UnixSeconds,
+        _ batch: Int,
+        _ change: inout Change,
+        _ connection: Connection
+    ) throws(DatabaseError) {
+        let old = try days(on: connection).filter { Self.start(of: $0) <= cutoff }.sorted()
+        for day in old {
+            // All of such a day was received before the cutoff.
+            if Self.start(of: day.adding(days: 1)) + lateness <= cutoff {
+                try drop(day, on: connection)
+                change.dropped.append(name(of: day))
+            } else {
+                change.deletedRows += try delete(name(of: day), before: cutoff, batch, connection)
+            }
         }
-        change.deletedRows = try deleteFromDefault(before: cutoff, batch, connection)
-        return change
+        change.deletedRows += try delete("\(table)_default", before: cutoff, batch, connection)
     }
 
     // MARK: - One partition
@@ -173,18 +193,21 @@ public struct DayPartitions: Sendable {
     }
 
     /// Deletes until a short batch, so that no statement runs long.
-    private func deleteFromDefault(
+    private func delete(
+        _ partition: String,
         before cutoff: UnixSeconds,
         _ batch: Int,
         _ connection: Connection
     ) throws(DatabaseError) -> Int {
-        let fallback = qualified("\(table)_default")
+        // Row addresses are unique within one partition alone.
+        let partition = qualified(partition)
         var total = 0
         while true {
             let deleted = try connection.execute(
                 """
-                DELETE FROM \(fallback) WHERE ctid = ANY (ARRAY(
-                    SELECT ctid FROM \(fallback) WHERE \(Connection.quoted(column)) < $1 LIMIT $2))
+                DELETE FROM \(partition) WHERE ctid = ANY (ARRAY(
+                    SELECT ctid FROM \(partition)
+                    WHERE \(Connection.quoted(receivedColumn)) < $1 LIMIT $2))
                 """,
                 [.timestamp(cutoff), .int(batch)]
             )
@@ -206,8 +229,12 @@ public struct DayPartitions: Sendable {
         return ServiceDate(daysSince1970: Int(clamping: rest < 0 ? quotient - 1 : quotient))
     }
 
+    private static func start(of day: ServiceDate) -> UnixSeconds {
+        Int64(day.daysSince1970) * secondsPerDay
+    }
+
     private static func bound(_ day: ServiceDate) -> String {
-        "'\(Timestamps.text(ofSeconds: Int64(day.daysSince1970) * secondsPerDay))'::timestamptz"
+        "'\(Timestamps.text(ofSeconds: start(of: day)))'::timestamptz"
     }
 
     /// FNV-1a of the table's full name: the lock's key, the same in every process.

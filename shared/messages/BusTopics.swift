@@ -8,6 +8,10 @@ public enum BusTopics {
     public static let trusted = "trusted"
     /// What readers get: ``BuiltFeed``, whole, from the feed's builder, with the feed's name as the key.
     public static let built = "built"
+    /// Tokens and subjects that were just revoked: ``Revocations``, not kept, from any auth.
+    public static let revocations = "revocations"
+    /// How the polling of agencies' feeds goes: ``AgencyFeeds``, whole, from the feed's builder.
+    public static let agencies = "agencies"
 }
 
 /// The names of the services as they stand in the bus's directory.

@@ -40,6 +40,26 @@ public struct RideRequest: Equatable, Sendable {
         case eraseRider(EraseRider)
         /// Everything stored about a rider; any verifier answers it.
         case exportRider(ExportRider)
+        /// One ride with its points and why each counted as it did, for the admin; any verifier
+        /// answers it.
+        case ride(RideDetailQuery)
+    }
+}
+
+/// What ingest knows of a rider's installation from the token.
+public struct RiderInstallation: Equatable, Sendable {
+    /// A keyed hash of the block of addresses that the app registered from; nil where that says nothing.
+    public var addressBlock: UInt64?
+    /// When the app registered first.
+    public var installedAt: UnixSeconds
+    /// A hash of platform, app and version.
+    public var build: UInt64
+
+    /// Makes the facts.
+    public init(addressBlock: UInt64?, installedAt: UnixSeconds, build: UInt64) {
+        self.addressBlock = addressBlock
+        self.installedAt = installedAt
+        self.build = build
     }
 }
 
@@ -63,6 +83,8 @@ public struct StartRide: Equatable, Sendable {
     public var destinationStopID: String
     /// When ingest received the call, POSIX seconds.
     public var receivedAt: UnixSeconds
+    /// The rider's installation, where the token says something about it.
+    public var installation: RiderInstallation?
 
     /// Makes a request to start a ride.
     public init(
@@ -74,8 +96,10 @@ public struct StartRide: Equatable, Sendable {
         vehicleID: String = "",
         boardingStopID: String = "",
         destinationStopID: String = "",
-        receivedAt: UnixSeconds
+        receivedAt: UnixSeconds,
+        installation: RiderInstallation? = nil
     ) {
+        self.installation = installation
         self.rideID = rideID
         self.riderID = riderID
         self.tripID = tripID
@@ -240,24 +264,45 @@ public struct EraseRider: Equatable, Sendable {
     public var riderID: UniqueID
     /// When the erasure was asked for, POSIX seconds.
     public var receivedAt: UnixSeconds
+    /// A keyed hash of the rider's installation, as an id; nil when the installation is not known.
+    ///
+    /// It stays blocked when the rider was, and may be the rider's own id.
+    public var successorID: UniqueID?
+    /// Until when no ride of this rider may begin, POSIX seconds: a late request must not bring
+    /// back what was erased.
+    public var forgottenUntil: UnixSeconds
+    /// Whether a verifier passed it on to the owner of the rider's active ride.
+    public var isForwarded: Bool
 
     /// Makes a request.
-    public init(riderID: UniqueID, receivedAt: UnixSeconds) {
+    public init(
+        riderID: UniqueID,
+        receivedAt: UnixSeconds,
+        successorID: UniqueID? = nil,
+        forgottenUntil: UnixSeconds,
+        isForwarded: Bool = false
+    ) {
         self.riderID = riderID
         self.receivedAt = receivedAt
+        self.successorID = successorID
+        self.forgottenUntil = forgottenUntil
+        self.isForwarded = isForwarded
     }
 }
 
-/// Asks for everything stored about a rider.
+/// Asks for a page of everything stored about a rider.
 public struct ExportRider: Equatable, Sendable {
     /// The rider.
     public var riderID: UniqueID
     /// When the export was asked for, POSIX seconds.
     public var receivedAt: UnixSeconds
+    /// 0 is the rider's standing; from 1 on come the rides with their points, the oldest first.
+    public var page: Int
 
     /// Makes a request.
-    public init(riderID: UniqueID, receivedAt: UnixSeconds) {
+    public init(riderID: UniqueID, receivedAt: UnixSeconds, page: Int) {
         self.riderID = riderID
         self.receivedAt = receivedAt
+        self.page = page
     }
 }

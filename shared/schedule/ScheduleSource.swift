@@ -126,6 +126,8 @@ public final class ScheduleSource: Sendable {
         }
         do {
             return try await fetch(location)
+        } catch let error as ScheduleError {
+            throw error
         } catch {
             throw ScheduleError(source: location, reason: "it cannot be fetched: \(error)")
         }

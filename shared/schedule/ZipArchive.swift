@@ -29,14 +29,10 @@ final class ZipReader {
         var error = zip_error_t()
         zip_error_init(&error)
         defer { zip_error_fini(&error) }
-        // libzip frees the copy with the source, so no pointer into an array outlives its call.
-        guard let copy = malloc(max(1, bytes.count)) else {
-            throw ScheduleError(source: source, reason: "there is no memory for the zip")
-        }
-        bytes.withUnsafeBytes { from in
-            if let base = from.baseAddress { _ = memcpy(copy, base, from.count) }
-        }
-        guard let buffer = zip_source_buffer_create(copy, UInt64(bytes.count), 1, &error) else {
+        let copy = copyForZip(bytes)
+        guard copy != nil || bytes.isEmpty,
+            let buffer = zip_source_buffer_create(copy, UInt64(bytes.count), 1, &error)
+        else {
             free(copy)
             throw ScheduleError(source: source, reason: "there is no memory for the zip")
         }
@@ -142,11 +138,10 @@ public enum ZipArchive {
         _ bytes: [UInt8],
         to archive: OpaquePointer
     ) -> Bool {
-        guard let copy = malloc(max(1, bytes.count)) else { return false }
-        bytes.withUnsafeBytes { from in
-            if let base = from.baseAddress { _ = memcpy(copy, base, from.count) }
-        }
-        guard let source = zip_source_buffer(archive, copy, UInt64(bytes.count), 1) else {
+        let copy = copyForZip(bytes)
+        guard copy != nil || bytes.isEmpty,
+            let source = zip_source_buffer(archive, copy, UInt64(bytes.count), 1)
+        else {
             free(copy)
             return false
         }
@@ -177,4 +172,15 @@ public enum ZipArchive {
         guard bytes.count == size else { throw failure }
         return bytes
     }
+}
+
+/// A copy that libzip frees with its source, so that no pointer into an array outlives its call.
+///
+/// - Returns: nil without memory, and for no bytes: those libzip would not free.
+private func copyForZip(_ bytes: [UInt8]) -> UnsafeMutableRawPointer? {
+    guard !bytes.isEmpty, let copy = malloc(bytes.count) else { return nil }
+    bytes.withUnsafeBytes { from in
+        if let base = from.baseAddress { _ = memcpy(copy, base, from.count) }
+    }
+    return copy
 }

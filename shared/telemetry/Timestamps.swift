@@ -64,3 +64,13 @@ extension Int64 {
         return self % divisor < 0 ? quotient - 1 : quotient
     }
 }
+
+extension Duration {
+    /// Whole nanoseconds, as deadlines on the monotonic clock need them: at least 0, at most 2^63.
+    public var nanoseconds: UInt64 {
+        let (seconds, attoseconds) = components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        guard seconds < 1 << 33 else { return 1 << 63 }
+        return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
+    }
+}

@@ -36,12 +36,14 @@ public struct TestTokens: Sendable {
     ///   - subject: The account's or rider's id; random by default.
     ///   - lifetime: From now to expiry; negative for a token that has expired.
     ///   - handle: The member's handle.
+    ///   - installation: The rider's installation.
     /// - Returns: The compact token.
     public func token(
         _ role: Role,
         subject: UniqueID = .random(),
         lifetime: Duration = .seconds(900),
-        handle: String? = nil
+        handle: String? = nil,
+        installation: InstallationFacts? = nil
     ) -> String {
         TokenSigner(ring).sign(
             TokenClaims(
@@ -49,7 +51,8 @@ public struct TestTokens: Sendable {
                 role: role,
                 issuedAt: clock.now(),
                 lifetime: lifetime,
-                handle: handle
+                handle: handle,
+                installation: installation
             )
         )
     }

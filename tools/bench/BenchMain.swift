@@ -7,10 +7,11 @@ struct BenchMain {
         case "schedule": exit(ScheduleBench.run())
         case "feed": FeedBench.run()
         case "verify": exit(VerifyBench.run())
+        case "ingest": exit(await IngestBench.run())
         case "predictions":
             exit(PredictionBench.run(Array(CommandLine.arguments.dropFirst(2))))
         default:
-            print("usage: bench schedule|feed|verify|predictions")
+            print("usage: bench schedule|feed|ingest|verify|predictions")
             exit(2)
         }
     }

@@ -9,9 +9,13 @@ internal import Web
 struct RegisterRider: Sendable {
     /// Characters of `app_id` and `app_version`.
     static let textLimit = 100
+    /// The longest `RIDER_JWT_TTL` that may be set: no rider's token is valid for longer.
+    static let longestLifetime = Duration.seconds(10 * 8760 * 3600)
 
     let database: Database
     let signer: TokenSigner
+    let keys: KeyRing
+    let revocations: Revocations
     let limiter: AttemptLimiter
     let lifetime: Duration
     let now: @Sendable () -> UnixSeconds
@@ -37,21 +41,46 @@ struct RegisterRider: Sendable {
             )
         }
         let installation = try Installation(try request.jsonObject())
-        let rider = try await stored(request) { connection throws(DatabaseError) in
-            try installation.upsert(at: now, on: connection)
+        let pseudonym = keys.pseudonym(ofInstallation: installation.id)
+        let (revocations, lifetime) = (revocations, lifetime)
+        let block = AddressBlock(request.clientAddress).map { block in
+            signer.keyedHash(of: block.description, purpose: "address-block")
         }
-        return self.answer(rider, at: now)
+        let registered = try await stored(request) { connection throws(DatabaseError) in
+            let rider = try installation.upsert(pseudonym, at: now, on: connection)
+            // Behind the row's lock, which an erasure takes first.
+            if let pseudonym, try RiderRows.isBeingErased(pseudonym, on: connection) {
+                connection.rollBackAtEnd()
+                return (rider, nil as TokenClaims?)
+            }
+            let subject = rider.id.description
+            let claims = TokenClaims(
+                subject: subject,
+                role: .rider,
+                issuedAt: try revocations.signingTime(for: subject, at: now, on: connection),
+                lifetime: lifetime,
+                installation: InstallationFacts(
+                    addressBlock: block,
+                    installedAt: rider.installedAt,
+                    build: installation.build
+                )
+            )
+            try RiderRows.noteToken(of: rider.id, until: claims.expiresAt, on: connection)
+            return (rider, claims)
+        }
+        guard let claims = registered.1 else {
+            throw HTTPError(
+                status: 503,
+                code: "rider.being_erased",
+                message: "erasure under way, try again later",
+                retryAfter: 5
+            )
+        }
+        return self.answer(registered.0, claims)
     }
 
-    private func answer(_ rider: Rider, at now: UnixSeconds) -> HTTPResponse {
-        let token = signer.sign(
-            TokenClaims(
-                subject: rider.id.description,
-                role: .rider,
-                issuedAt: now,
-                lifetime: lifetime
-            )
-        )
+    private func answer(_ rider: Rider, _ claims: TokenClaims) -> HTTPResponse {
+        let token = signer.sign(claims)
         var json = JSONWriter()
         json.beginObject()
         json.member("rider_id", rider.id.description)
@@ -125,7 +154,15 @@ private struct Installation: Sendable {
     }
 
     /// Files the installation, or refreshes what is known of it.
-    func upsert(at now: UnixSeconds, on connection: Connection) throws(DatabaseError) -> Rider {
+    ///
+    /// A new one gets a random id, unless it was blocked when its rider was forgotten: then its keyed
+    /// hash, under which the verifier keeps it blocked. That is asked behind the insertion, which
+    /// waits for an erasure that is being finished.
+    func upsert(
+        _ pseudonym: UniqueID?,
+        at now: UnixSeconds,
+        on connection: Connection
+    ) throws(DatabaseError) -> Rider {
         let row = try connection.query(
             """
             INSERT INTO auth.riders AS r (id, installation_id, platform, app_id, app_version,
@@ -133,19 +170,35 @@ private struct Installation: Sendable {
             VALUES ($1, $2, $3, $4, $5, $6, $6)
             ON CONFLICT (installation_id) DO UPDATE SET app_version = excluded.app_version,
                 last_seen_at = GREATEST(r.last_seen_at, excluded.last_seen_at)
-            RETURNING id, (xmax = 0) AS is_new
+            RETURNING id, created_at, (xmax = 0) AS is_new
             """,
             [
                 .uuid(.random()), .uuid(id), .text(platform), .text(appID), .text(appVersion),
                 .timestamp(now),
             ]
         ).one()
-        return Rider(id: try row.uuid("id"), isNew: try row.bool("is_new"))
+        let rider = Rider(
+            id: try row.uuid("id"),
+            isNew: try row.bool("is_new"),
+            installedAt: try row.timestamp("created_at")
+        )
+        guard rider.isNew, let pseudonym, try RiderRows.isBlocked(pseudonym, on: connection) else {
+            return rider
+        }
+        try connection.execute(
+            "UPDATE auth.riders SET id = $2 WHERE id = $1",
+            [.uuid(rider.id), .uuid(pseudonym)]
+        )
+        return Rider(id: pseudonym, isNew: true, installedAt: rider.installedAt)
     }
+
+    /// The same for the same release of the same app on the same platform.
+    var build: UInt64 { FNV1a.hash("\(platform)\n\(appID)\n\(appVersion)".utf8) }
 }
 
 /// The pseudonym of an installation.
 private struct Rider: Sendable {
     let id: UniqueID
     let isNew: Bool
+    let installedAt: UnixSeconds
 }

@@ -18,6 +18,7 @@ struct DriverIntake: Sendable {
         /// The schedule in use; nil while there is none.
         let schedule: @Sendable () -> ScheduleIndex?
         let accounts: AccountDirectory
+        let verifiers: VerifierRollCall
         let now: @Sendable () -> UnixSeconds
         let logger: Logger
         let metrics: Metrics
@@ -40,6 +41,11 @@ struct DriverIntake: Sendable {
     /// The writer's connection; answers in flight depend on it.
     let foundations: [any Service]
     let services: [any Service]
+    private let rows: LiveRows
+    private let retention: LocationRetention
+    private let database: Database
+    /// The keys; nil when readers need none.
+    private let board: APIKeyBoard?
 
     /// Builds the parts; connections are made in the background.
     init(_ surroundings: Surroundings) {
@@ -64,11 +70,34 @@ struct DriverIntake: Sendable {
         feedAccess = isKeyed ? .apiKey : .anyone
         endpoints = Self.endpoints(surroundings, tracker, writer)
         foundations = [ClosingService("writer") { await connection.close() }]
-        services = Self.services(surroundings, tracker, isKeyed ? board : nil)
+        database = surroundings.database
+        self.board = isKeyed ? board : nil
+        rows = LiveRows(
+            database: surroundings.database,
+            tracker: tracker,
+            now: surroundings.now
+        )
+        let period = surroundings.settings[FeedSettings.retention].components.seconds
+        retention = LocationRetention(
+            database: surroundings.database,
+            period: period > 0 ? period : nil,
+            now: surroundings.now,
+            logger: surroundings.logger
+        )
+        services = Self.services(surroundings, rows, retention, self.board)
         surroundings.metrics.gauge(
             "driver_vehicles_live_items",
             help: "Vehicles with a fresh report of a driver."
         ) { Double(tracker.counts(at: surroundings.now()).active) }
+    }
+
+    /// Gets ready to serve: today's partition is there, live vehicles and keys are known.
+    ///
+    /// What fails is left to the services, which try again.
+    func prepare() async {
+        await retention.step()
+        try? await rows.look(isWhole: true)
+        try? await board?.look(database)
     }
 
     /// The drivers' reports of a moment, one for each trip.
@@ -103,6 +132,7 @@ struct DriverIntake: Sendable {
             StatusEndpoint(
                 database: database,
                 tracker: tracker,
+                verifiers: surroundings.verifiers,
                 now: now,
                 startedAt: Timestamps.monotonicNanoseconds()
             ).endpoint,
@@ -113,12 +143,12 @@ struct DriverIntake: Sendable {
     /// - Parameter board: The keys; nil when readers need none.
     private static func services(
         _ surroundings: Surroundings,
-        _ tracker: Tracker,
+        _ rows: LiveRows,
+        _ retention: LocationRetention,
         _ board: APIKeyBoard?
     ) -> [any Service] {
         let database = surroundings.database
         let logger = surroundings.logger
-        let rows = LiveRows(database: database, tracker: tracker, now: surroundings.now)
         let live = RowFollower("live vehicles", every: wholeLookInterval, logger: logger) {
             isWhole throws(DatabaseError) in try await rows.look(isWhole: isWhole)
         }
@@ -145,13 +175,6 @@ struct DriverIntake: Sendable {
                 }
             )
         }
-        let period = surroundings.settings[FeedSettings.retention].components.seconds
-        let retention = LocationRetention(
-            database: database,
-            period: period > 0 ? period : nil,
-            now: surroundings.now,
-            logger: logger
-        )
         services.append(ClosureService("partitions") { await retention.run() })
         return services
     }

@@ -38,6 +38,7 @@ public enum Feed {
 
     private static func build(_ context: ServiceContext) async throws -> ServiceParts {
         let schedule = try await ScheduleSettings.follower(context)
+        let bus = context.bus
         let intake = DriverIntake(
             DriverIntake.Surroundings(
                 settings: context.settings,
@@ -45,17 +46,23 @@ public enum Feed {
                 writing: context.databaseConfiguration,
                 schedule: { schedule.current?.index },
                 accounts: .absent,
+                verifiers: VerifierRollCall(
+                    living: { bus.instances(of: ServiceNames.verifier) },
+                    ask: { body, instance, timeout, trace in
+                        try? await bus.request(body, to: instance, timeout: timeout, trace: trace)
+                    }
+                ),
                 now: context.clock.now,
                 logger: context.logger,
                 metrics: context.metrics
             )
         )
+        await intake.prepare()
         let poller = poller(context)
         let publisher = FeedPublisher(
             sources(context, intake, poller, schedule),
             metrics: context.metrics
         )
-        let bus = context.bus
         let lock = BuilderLock(
             database: context.databaseConfiguration,
             instance: context.instance,

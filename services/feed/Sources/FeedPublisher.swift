@@ -59,6 +59,9 @@ final class FeedPublisher: Sendable {
         work = Mutex(Work(assembly: FeedAssembly(sources.rules)))
     }
 
+    /// This process on the bus.
+    var instance: String { sources.instance }
+
     /// The positions of the moment.
     var published: PublishedFeed { board.feed(.vehiclePositions) }
 

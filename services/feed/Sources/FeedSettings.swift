@@ -30,7 +30,7 @@ enum FeedSettings {
         "LOCATION_RETENTION_PERIOD",
         default: .zero,
         in: .zero...(.seconds(100 * 365 * 86_400)),
-        "How long drivers' points are kept, in whole days of partitions; 0 keeps them for ever."
+        "How long drivers' points are kept after their receipt; 0 keeps them for ever."
     ).lenient
     static let tilesURL = Setting.optionalText(
         "MAP_PMTILES_URL",

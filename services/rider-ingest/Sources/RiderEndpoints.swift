@@ -1,5 +1,6 @@
 internal import Messages
 internal import ServiceKit
+internal import Telemetry
 internal import Transit
 internal import Web
 
@@ -26,6 +27,8 @@ struct RiderEndpoints: Sendable {
                 "/api/v1/rider/rides/{id}/positions",
                 access: .roles([.rider]),
                 bodyLimit: RiderLimits.bodyBytes,
+                // Every rider calls it every few seconds; metrics count it.
+                logLevel: .debug,
                 handler: report
             ),
             Endpoint(
@@ -59,7 +62,14 @@ struct RiderEndpoints: Sendable {
             vehicleID: body.vehicleID,
             boardingStopID: body.boardingStopID,
             destinationStopID: body.destinationStopID,
-            receivedAt: now()
+            receivedAt: now(),
+            installation: request.principal?.installation.map { facts in
+                RiderInstallation(
+                    addressBlock: facts.addressBlock,
+                    installedAt: facts.installedAt,
+                    build: facts.build
+                )
+            }
         )
         var reply = await verifiers.ask(.start(start), slot: slot, trace: request.trace)
         if case .conflict(let other) = reply {
@@ -111,7 +121,10 @@ struct RiderEndpoints: Sendable {
 
     private func report(_ request: HTTPRequest) async throws -> HTTPResponse {
         let riderID = try request.riderID
-        let points = try ReportedPoint.points(of: try request.jsonObject())
+        let bytes = try request.jsonBytes()
+        let points =
+            try PositionReader.points(bytes)
+            ?? ReportedPoint.points(of: try JSONObject(parsing: bytes))
         let rideID = try request.rideID
         let report = ReportPositions(
             rideID: rideID,

@@ -10,17 +10,21 @@ struct ActiveRide: Sendable {
     var tier: Tier
     /// The route as it is stored and published; the request's, else the trip's.
     let routeID: RouteID
+    /// What tells the ride from the others of its trip.
+    var evidence = WitnessEvidence()
     /// How often the rider may report.
     var reports = ReportAllowance()
     /// The last batch that was stored, so that its repeat gets the same answer.
     var lastBatch: StoredBatch?
+    /// When the ride was first believed, if this process saw it; the row knows it in any case.
+    var verifiedAt: UnixSeconds?
     /// The session with an end that was decided and could not be stored; the next reap stores it
     /// with its reason.
     var unfiled: Session?
 
     var rideID: UniqueID { session.rideID }
     var slot: Slot { session.rideID.slot }
-    var member: Member { Member(session, tier: tier) }
+    var member: Member { Member(session, tier: tier, evidence: evidence) }
 }
 
 /// What a batch said and what was answered.

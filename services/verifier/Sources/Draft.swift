@@ -119,7 +119,17 @@ struct Draft {
         // Nothing was accepted, so there is nothing to store and nothing to remember.
         guard outcome.result.accepted > 0 else { return .accepted(answer) }
         ride.session = outcome.session
+        for judged in outcome.accepted {
+            ride.evidence.trace.add(
+                judged.point,
+                judged.verdict,
+                thresholds: circumstances.thresholds
+            )
+        }
         ride.unfiled = nil
+        if let change = outcome.changes.first(where: { $0.state == .verified }) {
+            ride.verifiedAt = change.timestamp
+        }
         ride.lastBatch = StoredBatch(digest: digest, answer: answer)
         for point in outcome.pointsToStore(tier: ride.tier) {
             points.append((report.rideID, point))

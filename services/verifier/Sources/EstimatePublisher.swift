@@ -1,6 +1,7 @@
 internal import Bus
 internal import Messages
 internal import Synchronization
+internal import Telemetry
 internal import Transit
 internal import Verification
 
@@ -12,13 +13,14 @@ final class EstimatePublisher: Sendable {
     private struct State {
         var last: [Slot: (epoch: UInt64, estimates: [Messages.TripEstimate])] = [:]
         var sequence: UInt64 = 0
+        var witnesses: WitnessCounters
     }
 
     private let book: RideBook
     private let instance: String
     private let thresholds: Thresholds
     private let publish: @Sendable (_ topic: String, _ key: String, _ body: [UInt8]) -> Void
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// Makes a publisher.
     ///
@@ -26,17 +28,20 @@ final class EstimatePublisher: Sendable {
     ///   - book: The rides.
     ///   - instance: This process on the bus.
     ///   - thresholds: The limits of freshness and agreement.
+    ///   - metrics: Where the checks of witnesses are counted.
     ///   - publish: Sends the whole state of a key.
     init(
         book: RideBook,
         instance: String,
         thresholds: Thresholds,
+        metrics: Metrics,
         publish: @escaping @Sendable (_ topic: String, _ key: String, _ body: [UInt8]) -> Void
     ) {
         self.book = book
         self.instance = instance
         self.thresholds = thresholds
         self.publish = publish
+        state = Mutex(State(witnesses: WitnessCounters(metrics)))
     }
 
     /// How many trips were published at the last tick.
@@ -52,9 +57,16 @@ final class EstimatePublisher: Sendable {
             // A slot given away is the new owner's to speak for; its epoch is higher.
             state.last = state.last.filter { owned[$0.key] == $0.value.epoch }
             var changed: [Estimates] = []
+            var marks: [UniqueID: WitnessFindings] = [:]
             for (slot, epoch, members) in slots {
-                let current = estimates(of: members, at: now, thresholds: thresholds)
-                    .map(Messages.TripEstimate.init)
+                let groups = TripGroup.groups(of: members, at: now, thresholds: thresholds)
+                for group in groups {
+                    marks.merge(group.witnessMarks(at: now, thresholds: thresholds)) { $1 }
+                }
+                let current = groups.compactMap { group in
+                    group.estimate(at: now, thresholds: thresholds)
+                        .map(Messages.TripEstimate.init)
+                }
                 let last = state.last[slot]
                 guard last?.epoch != epoch || last?.estimates != current else { continue }
                 state.last[slot] = (epoch, current)
@@ -70,6 +82,7 @@ final class EstimatePublisher: Sendable {
                     )
                 )
             }
+            state.witnesses.note(marks) { book.ride($0) != nil }
             return changed
         }
         for state in changed {

@@ -14,6 +14,7 @@ struct RideRow {
     let startedAt: UnixSeconds
     let tier: Tier
     let record: SessionRecord
+    let evidence: WitnessEvidence
     let lastBatch: StoredBatch?
 
     /// The columns that ``init(_:)`` reads, for a SELECT over `rides r` and `rider_reputation p`.
@@ -23,7 +24,8 @@ struct RideRow {
         r.points_contradicted, r.match_streak, r.off_route_streak, r.contradiction_streak,
         r.recent_outcomes, r.first_matched_at, r.last_matched_at, r.last_accepted_at,
         r.last_corroboration, r.shape_hash, r.along_shape, r.speed, r.batch_digest,
-        r.batch_answer, p.tier
+        r.batch_answer, r.regressed_to, r.witness_traits, r.address_block, r.installed_at,
+        r.install_build, p.tier
         """
 
     /// Reads a row of the columns above.
@@ -52,7 +54,17 @@ struct RideRow {
         record.lastCorroboration = try row.text("last_corroboration")
         record.alongShape = try row.optionalDouble("along_shape")
         record.speed = try row.optionalDouble("speed")
+        record.regressedTo = try row.optionalDouble("regressed_to")
         self.record = record
+        let traits = Int16(truncatingIfNeeded: try row.int("witness_traits"))
+        evidence = WitnessEvidence(
+            WitnessTrace(WitnessTrace.Traits(rawValue: traits)),
+            origin: WitnessOrigin(
+                addressBlock: try row.optionalInt64("address_block").map(UInt64.init(bitPattern:)),
+                installedAt: try row.optionalTimestamp("installed_at"),
+                build: try row.optionalInt64("install_build").map(UInt64.init(bitPattern:))
+            )
+        )
         // An answer that this release cannot read is no answer: the batch is then judged afresh, and
         // its points are not newer than the session.
         if let digest = try row.optionalInt64("batch_digest"),
@@ -89,6 +101,12 @@ struct RideRow {
             thresholds: thresholds
         )
         guard case .resumed(let session) = restored else { return nil }
-        return ActiveRide(session: session, tier: tier, routeID: routeID, lastBatch: lastBatch)
+        return ActiveRide(
+            session: session,
+            tier: tier,
+            routeID: routeID,
+            evidence: evidence,
+            lastBatch: lastBatch
+        )
     }
 }

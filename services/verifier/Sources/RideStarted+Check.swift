@@ -36,7 +36,19 @@ extension RideStarted {
             ),
             startedAt: circumstances.now
         )
-        return .success(ActiveRide(session: session, tier: .new, routeID: trip.routeID))
+        let origin = WitnessOrigin(
+            addressBlock: request.installation?.addressBlock,
+            installedAt: request.installation?.installedAt,
+            build: request.installation?.build
+        )
+        return .success(
+            ActiveRide(
+                session: session,
+                tier: .new,
+                routeID: trip.routeID,
+                evidence: WitnessEvidence(origin: origin)
+            )
+        )
     }
 
     /// The answer to a start.

@@ -16,12 +16,24 @@ public struct Check: Sendable, Equatable {
     public let commonMistake: String
     /// What to do about that.
     public let remedy: String
+    /// The setting that switches it off, or only counts, and what counts it; nil for the rules of a ride,
+    /// which always hold.
+    public var control: CheckControl?
+}
+
+/// How an operator watches a check that can be switched off.
+public struct CheckControl: Sendable, Equatable {
+    /// The setting, with its modes.
+    public let mode: String
+    /// The metric.
+    public let counter: String
 }
 
 /// All checks of the verifier, in the order in which they are made.
 public enum CheckCatalogue {
     /// One entry for each ``CheckID``, in its order.
-    public static let all: [Check] = pointChecks + shapeChecks + rideChecks + tripChecks
+    public static let all: [Check] =
+        pointChecks + shapeChecks + rideChecks + tripChecks + witnessChecks
 
     private static let pointChecks: [Check] = [
         Check(
@@ -218,7 +230,7 @@ extension CheckCatalogue {
 
             Generated from `CheckCatalogue` and `Thresholds` in `services/verifier/Verification`.
             The checks are made in this order; the first that a point fails decides its outcome. A value on
-            its limit passes.
+            its limit passes. The checks of witnesses compare two rides of a trip, and never decide about a point or a ride.
 
             """
         for check in all {
@@ -236,6 +248,13 @@ extension CheckCatalogue {
                 | Common mistake | \(check.commonMistake) |
                 | Remedy | \(check.remedy) |
                 | Source | \(check.source) |
+
+                """
+            guard let control = check.control else { continue }
+            text.removeLast()
+            text += """
+                | Mode | \(control.mode) |
+                | Counter | \(control.counter) |
 
                 """
         }

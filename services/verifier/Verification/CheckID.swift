@@ -34,4 +34,18 @@ public enum CheckID: String, Sendable, CaseIterable {
     case consensus = "trip.consensus"
     /// The rider's place is far from the others'.
     case outlier = "trip.outlier"
+    /// Two riders report at the same seconds.
+    case lockstep = "witness.lockstep"
+    /// Two riders lie equally far from the shape, point by point.
+    case residuals = "witness.residuals"
+    /// Two riders both move too evenly.
+    case motion = "witness.motion"
+    /// The accuracy of two riders never changes.
+    case constantAccuracy = "witness.accuracy"
+    /// Two riders went through the same places to the metre.
+    case replay = "witness.replay"
+    /// The apps of two riders are of one build and were installed in one second.
+    case install = "witness.install"
+    /// The apps of two riders registered from one block of addresses.
+    case address = "witness.address"
 }

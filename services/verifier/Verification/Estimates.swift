@@ -10,7 +10,7 @@ public struct TripEstimate: Sendable, Equatable {
     public var coordinate: Coordinate
     /// Degrees clockwise from north along the shape.
     public var bearing: Double
-    /// Median of the reported speeds in metres per second, or nil when none was reported.
+    /// Median of the plausible speeds reported, in metres per second, or nil when there is none.
     public var speed: Double?
     /// When the newest contributing point was measured, never after now.
     public var timestamp: UnixSeconds
@@ -32,11 +32,14 @@ public struct Member: Sendable, Equatable {
     public var session: Session
     /// The rider's tier of now.
     public var tier: Tier
+    /// What tells the ride from others; nil is a witness of its own.
+    public var evidence: WitnessEvidence?
 
     /// Makes a member.
-    public init(_ session: Session, tier: Tier) {
+    public init(_ session: Session, tier: Tier, evidence: WitnessEvidence? = nil) {
         self.session = session
         self.tier = tier
+        self.evidence = evidence
     }
 }
 
@@ -118,15 +121,21 @@ public struct TripGroup: Sendable, Equatable {
     }
 
     /// The trip object that started last: after a new schedule, the current one.
-    private var newestJourney: Journey? {
+    var newestJourney: Journey? {
         members.max { $0.session.startedAt < $1.session.startedAt }?.session.journey
     }
 
     private static func isPublishable(_ witnesses: [Witness], _ thresholds: Thresholds) -> Bool {
         if witnesses.contains(where: \.isPublishable) { return true }
-        // Members are of distinct riders, so two neighbours near enough are a consensus.
-        let places = witnesses.map(\.alongShape).sorted()
-        return zip(places, places.dropFirst()).contains { $1 - $0 <= thresholds.consensusMeters }
+        // Members are of distinct riders, so two near enough who are two witnesses are a consensus.
+        var agrees = false
+        forEachNeighbour(of: witnesses, thresholds) { one, other in
+            agrees =
+                thresholds.witnessChecks != .enforce
+                || areTwo(one, other, thresholds)
+            return !agrees
+        }
+        return agrees
     }
 
     private static func estimate(
@@ -156,34 +165,6 @@ public struct TripGroup: Sendable, Equatable {
     }
 }
 
-/// One member's place on the shape that the group is measured on.
-private struct Witness {
-    let alongShape: Double
-    let timestamp: UnixSeconds
-    let speed: Double?
-    let isPublishable: Bool
-
-    /// A member that rides an older version of the shape is placed on the group's; it is left out where
-    /// the two versions are further apart than a matched point may be.
-    init?(_ member: Member, on journey: Journey, at now: UnixSeconds, thresholds: Thresholds) {
-        let session = member.session
-        guard let latest = session.latestMatched else { return nil }
-        if session.journey.shapeHash == journey.shapeHash {
-            alongShape = latest.alongShape
-        } else {
-            let place = journey.trip.shape.project(
-                session.journey.trip.shape.point(at: latest.alongShape),
-                hint: latest.alongShape
-            )
-            guard place.distanceToShape <= thresholds.maxShapeDistanceMeters else { return nil }
-            alongShape = place.alongShape
-        }
-        timestamp = latest.timestamp
-        speed = latest.speed.flatMap { $0 >= 0 && $0.isFinite ? $0 : nil }
-        isPublishable = session.isPublishable(tier: member.tier, at: now, thresholds: thresholds)
-    }
-}
-
 /// The middle value, the mean of the middle two of an even number, nil of none.
 func median(_ values: [Double]) -> Double? {
     guard !values.isEmpty else { return nil }
@@ -199,16 +180,14 @@ func median(_ values: [Double]) -> Double? {
 ///   - sessions: All registered sessions in the order they were registered.
 ///   - now: Our clock.
 ///   - thresholds: The limits.
-///   - isCovered: Whether the trusted feed reports a trip, which then is skipped.
 /// - Returns: At most one estimate for each trip instance, by trip id and then date.
 public func estimates(
     of sessions: [Member],
     at now: UnixSeconds,
-    thresholds: Thresholds = Thresholds(),
-    isCovered: (TripInstance) -> Bool = { _ in false }
+    thresholds: Thresholds = Thresholds()
 ) -> [TripEstimate] {
     TripGroup.groups(of: sessions, at: now, thresholds: thresholds).compactMap { group in
-        isCovered(group.trip) ? nil : group.estimate(at: now, thresholds: thresholds)
+        group.estimate(at: now, thresholds: thresholds)
     }
 }
 

@@ -19,6 +19,14 @@ public struct Thresholds: Sendable, Equatable {
     public var trustedMaxAgeSeconds: Int64 = 300
     /// A trusted fix further in time from the point says nothing; nil compares fixes of any age, as the seed does.
     public var corroborationMaxSkewSeconds: Int64?
+    /// How far ahead of the match before it the point that verifies a ride must lie; 0 asks for nothing, as the
+    /// seed does.
+    public var verifyStepMeters = 0.0
+    /// How far a rider who was found too far back must move on from there to be believed again; nil is
+    /// never, as the seed has it.
+    public var regressionRecoveryMeters: Double?
+    /// What is done with the checks of witnesses.
+    public var witnessChecks = WitnessMode.enforce
 
     // MARK: - Fixed
 
@@ -54,6 +62,22 @@ public struct Thresholds: Sendable, Equatable {
     public var trustedMaxLeadSeconds: Int64 = 60
     /// The matched time that a corroborated ride needs to earn a point of score.
     public var earningSeconds: Int64 = 300
+    /// Points that two riders report at the same seconds before they are in step.
+    public var witnessLockstepPoints = 6
+    /// How equal two riders' distances from the shape must be to be the same.
+    public var witnessResidualMeters = 0.5
+    /// A distance from the shape below which it says nothing of the receiver.
+    public var witnessResidualFloorMeters = 1.0
+    /// Neighbouring points that must be equally far from the shape.
+    public var witnessResidualPoints = 6
+    /// Places in a row that two riders share before one replays the other.
+    public var witnessReplayPoints = 10
+    /// How far, in the mean of squares, a ride must leave constant speed to have moved unevenly.
+    public var witnessMotionMeters = 10.0
+    /// How far it must leave constant speed to have moved unevenly whatever the jumps.
+    public var witnessMotionSureMeters = 60.0
+    /// The largest share of jumps to and fro in that, by von Neumann's ratio: noise alone has about 2.
+    public var witnessMotionJumps = 0.35
 
     /// The seed's defaults.
     public init() {}
@@ -75,6 +99,7 @@ extension Thresholds {
     /// Every threshold of these limits, in the order of their declaration.
     public var entries: [ThresholdEntry] {
         let maximumSkew = corroborationMaxSkewSeconds.map { "\($0) s" } ?? "off"
+        let recovery = regressionRecoveryMeters.map { "\($0) m" } ?? "off"
         let settable: [(String, String, String, String)] = [
             (
                 "maxShapeDistanceMeters", "\(maxShapeDistanceMeters) m",
@@ -101,6 +126,18 @@ extension Thresholds {
                 "corroborationMaxSkewSeconds", maximumSkew, "RIDER_CORROBORATION_MAX_SKEW",
                 "ours; off keeps the seed's rule"
             ),
+            (
+                "verifyStepMeters", "\(verifyStepMeters) m", "RIDER_VERIFY_STEP",
+                "ours; 0 keeps the seed's rule (decision 0071)"
+            ),
+            (
+                "regressionRecoveryMeters", recovery, "RIDER_REGRESSION_RECOVERY",
+                "ours; off keeps the seed's rule (decision 0071)"
+            ),
+            (
+                "witnessChecks", witnessChecks.rawValue, "RIDER_WITNESS_CHECKS",
+                "ours (decision 0072)"
+            ),
         ]
         let fixed: [(String, String, String)] = [
             ("maxAccuracyMeters", "\(maxAccuracyMeters) m", "seed 4.5 rule 1"),
@@ -119,6 +156,17 @@ extension Thresholds {
             ("maxRideSeconds", "\(maxRideSeconds) s", "seed 4.2"),
             ("trustedMaxLeadSeconds", "\(trustedMaxLeadSeconds) s", "ours"),
             ("earningSeconds", "\(earningSeconds) s", "seed 4.7"),
+            ("witnessLockstepPoints", "\(witnessLockstepPoints) points", "ours (decision 0072)"),
+            ("witnessResidualMeters", "\(witnessResidualMeters) m", "ours (decision 0072)"),
+            (
+                "witnessResidualFloorMeters", "\(witnessResidualFloorMeters) m",
+                "ours (decision 0072)"
+            ),
+            ("witnessResidualPoints", "\(witnessResidualPoints) points", "ours (decision 0072)"),
+            ("witnessReplayPoints", "\(witnessReplayPoints) points", "ours (decision 0072)"),
+            ("witnessMotionMeters", "\(witnessMotionMeters) m", "ours (decision 0072)"),
+            ("witnessMotionSureMeters", "\(witnessMotionSureMeters) m", "ours (decision 0072)"),
+            ("witnessMotionJumps", "\(witnessMotionJumps)", "ours (decision 0072)"),
         ]
         return settable.map {
             ThresholdEntry(name: $0.0, value: $0.1, setting: $0.2, source: $0.3)

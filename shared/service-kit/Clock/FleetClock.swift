@@ -6,6 +6,12 @@ public import Transit
 /// The first process to start fixes it in `bus.clock`; every later one, and every restart, takes
 /// that row, so that time neither jumps back nor differs between processes.
 public enum FleetClock {
+    /// The setting that shifts it; nil leaves the machine's time.
+    public static let start = Setting.instant(
+        "ALONGSIDE_CLOCK_START",
+        "What the fleet's first process calls now, for replays, tests and demos."
+    )
+
     /// Reads the fleet's offset, fixing it when there is none.
     ///
     /// - Parameters:

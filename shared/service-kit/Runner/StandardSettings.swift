@@ -104,11 +104,6 @@ struct StandardSettings: Sendable {
         "Whether tokens without kid, signed with JWT_SECRET itself, count (tests, migration)."
     )
 
-    static let clockStart = Setting.instant(
-        "ALONGSIDE_CLOCK_START",
-        "What the fleet's first process calls now, for replays, tests and demos."
-    )
-
     static func jwtKey(_ family: KeyFamily) -> Setting<Secret?> {
         Setting(
             "JWT_KEY_\(family.rawValue.uppercased())",
@@ -152,7 +147,10 @@ struct StandardSettings: Sendable {
         )
     }
 
-    var needsDatabase: Bool { definition.schema != nil || definition.usesBus }
+    /// Whoever admits tokens reads their revocations in the database.
+    var needsDatabase: Bool {
+        definition.schema != nil || definition.usesBus || !definition.keyFamilies.isEmpty
+    }
 
     var declarations: [SettingDeclaration] {
         var list: [SettingDeclaration] = []
@@ -165,7 +163,7 @@ struct StandardSettings: Sendable {
         }
         list += [
             internalPort.declaration, Self.internalHost.declaration, Self.logLevel.declaration,
-            Self.instance.declaration, Self.clockStart.declaration,
+            Self.instance.declaration, FleetClock.start.declaration,
         ]
         if needsDatabase {
             list += [

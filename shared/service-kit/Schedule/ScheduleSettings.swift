@@ -2,15 +2,9 @@ internal import Glibc
 internal import Schedule
 internal import Telemetry
 internal import Transit
-internal import Web
 
 /// The settings of the schedule and the source made from them, for services that need one.
 public enum ScheduleSettings {
-    /// A schedule is no larger than this when it is fetched (spec 1.13).
-    static let downloadBytes = 512 << 20
-    /// A fetch takes no longer than this (spec 1.13).
-    static let downloadTime = Duration.seconds(600)
-
     private static let location = Setting.requiredText(
         "GTFS_STATIC_URL",
         "The schedule: a path or an http(s) URL of a GTFS zip."
@@ -38,21 +32,9 @@ public enum ScheduleSettings {
     /// - Returns: A follower with a schedule in it, whose ``ScheduleFollower/run()`` is the service's to run.
     /// - Throws: `ScheduleError` naming file, line and reason; the start stops with it.
     public static func follower(_ context: ServiceContext) async throws -> ScheduleFollower {
-        let client = HTTPClient()
         let source = ScheduleSource(
             location: context.settings[location],
-            fetch: { url in
-                let response = try await client.get(
-                    url,
-                    limits: HTTPClientLimits(
-                        bodyBytes: downloadBytes,
-                        time: downloadTime,
-                        redirects: 5
-                    )
-                )
-                guard response.status == 200 else { throw UnexpectedStatus(status: response.status) }
-                return response.body
-            },
+            fetch: { url in try await ScheduleDownload.bytes(url) },
             now: context.clock.now,
             logger: context.logger
         )
@@ -65,11 +47,4 @@ public enum ScheduleSettings {
         try await follower.start()
         return follower
     }
-}
-
-/// An answer that is no schedule, whatever its body.
-private struct UnexpectedStatus: Error, CustomStringConvertible {
-    let status: Int
-
-    var description: String { "the server answered \(status)" }
 }

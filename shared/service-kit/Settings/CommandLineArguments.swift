@@ -55,11 +55,35 @@ public struct CommandLineArguments: Sendable {
         options known: [CommandLineOption],
         stopsAtPositional: Bool = false
     ) throws(UsageError) {
+        let (line, faults) = Self.read(
+            arguments,
+            options: known,
+            stopsAtPositional: stopsAtPositional
+        )
+        if let fault = faults.first { throw fault }
+        self = line
+    }
+
+    /// Takes a command line apart as far as it goes, for programs that report every fault at once.
+    ///
+    /// - Parameters:
+    ///   - arguments: The process's arguments, without the program's name.
+    ///   - known: The options the program has.
+    ///   - stopsAtPositional: Whether everything after the first positional argument is positional.
+    /// - Returns: What could be read, and a fault for each option that could not.
+    public static func read(
+        _ arguments: [String],
+        options known: [CommandLineOption],
+        stopsAtPositional: Bool = false
+    ) -> (line: CommandLineArguments, faults: [UsageError]) {
         // getopt keeps its state in globals.
         let outcome = getoptLock.withLock { _ in
             scan(arguments, known, stopsAtPositional: stopsAtPositional)
         }
-        if let fault = outcome.fault { throw fault }
+        return (CommandLineArguments(outcome), outcome.faults)
+    }
+
+    private init(_ outcome: ScanOutcome) {
         options = outcome.options
         positional = outcome.positional
     }
@@ -70,7 +94,7 @@ private let getoptLock = Mutex(())
 private struct ScanOutcome: Sendable {
     var options: [(name: String, value: String)] = []
     var positional: [String] = []
-    var fault: UsageError?
+    var faults: [UsageError] = []
 }
 
 /// Values that getopt returns for options; above every character, so `?` and `:` stay apart.
@@ -110,12 +134,13 @@ private func scan(
         }
         let index = max(1, min(Int(alongside_getopt_index()) - 1, arguments.count))
         let text = argv[max(index, before)].map { String(cString: $0) } ?? ""
-        outcome.fault = UsageError(
-            found == Int32(UInt8(ascii: ":"))
-                ? "the option \(text) needs a value"
-                : "unknown or ambiguous option \(text)"
+        outcome.faults.append(
+            UsageError(
+                found == Int32(UInt8(ascii: ":"))
+                    ? "the option \(text) needs a value"
+                    : "unknown or ambiguous option \(text)"
+            )
         )
-        return outcome
     }
     let first = Int(alongside_getopt_index())
     outcome.positional = argv[first..<Int(count)].compactMap { $0.map { String(cString: $0) } }

@@ -21,6 +21,8 @@ public struct TokenClaims: Sendable, Equatable {
     public var handle: String?
     /// The account's e-mail address.
     public var email: String?
+    /// The rider's installation.
+    public var installation: InstallationFacts?
 
     /// Makes claims.
     ///
@@ -32,6 +34,7 @@ public struct TokenClaims: Sendable, Equatable {
     ///   - tokenID: The token's own id; random by default.
     ///   - handle: The member's handle.
     ///   - email: The account's e-mail address.
+    ///   - installation: The rider's installation.
     public init(
         subject: String,
         role: Role,
@@ -39,7 +42,8 @@ public struct TokenClaims: Sendable, Equatable {
         lifetime: Duration,
         tokenID: String? = TokenClaims.randomTokenID(),
         handle: String? = nil,
-        email: String? = nil
+        email: String? = nil,
+        installation: InstallationFacts? = nil
     ) {
         self.subject = subject
         self.role = role
@@ -48,6 +52,7 @@ public struct TokenClaims: Sendable, Equatable {
         self.tokenID = tokenID
         self.handle = handle
         self.email = email
+        self.installation = installation
     }
 
     /// A new token id: 128 random bits in hexadecimal.
@@ -76,6 +81,12 @@ extension TokenClaims {
         append("jti", tokenID)
         append("handle", handle)
         append("email", email)
+        if let installation {
+            // JSON numbers carry 53 bits, so the hashes are texts.
+            append("net", installation.addressBlock.map { String($0, radix: 16) })
+            append("bld", String(installation.build, radix: 16))
+            text += ",\"ins\":\(installation.installedAt)"
+        }
         return text + "}"
     }
 }
@@ -86,6 +97,25 @@ public struct TokenSigner: Sendable {
 
     /// Makes a signer; only `auth` has one outside tests.
     public init(_ ring: KeyRing) { self.ring = ring }
+
+    /// A hash of a text that nobody without the fleet's secret can compute or reverse.
+    ///
+    /// Not a token and not made with a token's key: the key is derived for this use from the current
+    /// generation's key of the riders, so hashes of two generations do not compare.
+    ///
+    /// - Parameters:
+    ///   - text: What is hashed.
+    ///   - purpose: Keeps the hashes of two uses apart.
+    /// - Returns: 64 of the bits of an HMAC-SHA256.
+    public func keyedHash(of text: String, purpose: String) -> UInt64 {
+        let id = KeyID(.rider, generation: ring.generation)
+        guard let key = ring.key(id) else {
+            preconditionFailure("the key \(id) is not held by this process")
+        }
+        let derived = Sodium.authenticationCode(of: Array("alongside/\(purpose)".utf8), key: key)
+        return Sodium.authenticationCode(of: Array(text.utf8), key: derived).prefix(8)
+            .reduce(0) { $0 << 8 | UInt64($1) }
+    }
 
     /// Signs claims with the key of their role's family (HS256, RFC 7515).
     ///

@@ -175,6 +175,7 @@ public struct TokenVerifier: Sendable {
         )
         claims.issuedAt = fields.iat.flatMap(wholeSeconds)
         claims.expiresAt = expiry
+        claims.installation = fields.installation
         return claims
     }
 }
@@ -196,6 +197,21 @@ private struct ClaimFields: Decodable {
     let jti: String?
     let handle: String?
     let email: String?
+    let net: String?
+    let bld: String?
+    let ins: Double?
+
+    /// Tokens of other makers and of earlier releases say nothing of the installation.
+    var installation: InstallationFacts? {
+        guard let build = bld.flatMap({ UInt64($0, radix: 16) }),
+            let installedAt = ins.flatMap(wholeSeconds)
+        else { return nil }
+        return InstallationFacts(
+            addressBlock: net.flatMap { UInt64($0, radix: 16) },
+            installedAt: installedAt,
+            build: build
+        )
+    }
 }
 
 /// Whole seconds of a NumericDate, rounded up; nil beyond what a date can be.

@@ -32,6 +32,8 @@ public struct Principal: Sendable, Hashable {
     public let handle: String?
     /// The account's e-mail address, where the token carries one.
     public let email: String?
+    /// The rider's installation, where the token says something about it.
+    public let installation: InstallationFacts?
 
     /// Makes a principal.
     public init(
@@ -39,13 +41,32 @@ public struct Principal: Sendable, Hashable {
         role: Role,
         tokenID: String? = nil,
         handle: String? = nil,
-        email: String? = nil
+        email: String? = nil,
+        installation: InstallationFacts? = nil
     ) {
         self.subject = subject
         self.role = role
         self.tokenID = tokenID
         self.handle = handle
         self.email = email
+        self.installation = installation
+    }
+}
+
+/// What a rider's token says about the installation of the app, to tell one witness from another.
+public struct InstallationFacts: Sendable, Hashable {
+    /// A keyed hash of the block of addresses that the app registered from; nil where that says nothing.
+    public let addressBlock: UInt64?
+    /// When the app registered first, in POSIX seconds.
+    public let installedAt: Int64
+    /// A hash of platform, app and version.
+    public let build: UInt64
+
+    /// Makes the facts.
+    public init(addressBlock: UInt64?, installedAt: Int64, build: UInt64) {
+        self.addressBlock = addressBlock
+        self.installedAt = installedAt
+        self.build = build
     }
 }
 

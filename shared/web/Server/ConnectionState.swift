@@ -28,13 +28,6 @@ final class ConnectionState: Sendable {
 }
 
 extension Duration {
-    /// Whole nanoseconds; negative durations are 0.
-    var nanoseconds: UInt64 {
-        let parts = components
-        guard parts.seconds >= 0, parts.attoseconds >= 0 else { return 0 }
-        return UInt64(parts.seconds) * 1_000_000_000 + UInt64(parts.attoseconds / 1_000_000_000)
-    }
-
     /// Whole milliseconds, at least 1.
     var milliseconds: Int { max(1, Int(nanoseconds / 1_000_000)) }
 }

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import FoundationEssentials
 internal import Glibc
+internal import ServiceKit
 
 /// What `alongside up` keeps between runs: the private database, keys and logs.
 struct DataFolder: Sendable {
@@ -18,8 +19,14 @@ struct DataFolder: Sendable {
     ///
     /// - Throws: ``OperationError`` when another version wrote it or it cannot be written.
     init(opening path: String) throws(OperationError) {
-        self.path = Self.absolute(path)
-        try Self.makeFolder(self.path, mode: 0o755)
+        let absolute = Self.absolute(path)
+        try Self.makeFolder(absolute, mode: 0o755)
+        // One folder has one name, however it is spelled: the database's place is made from it.
+        guard let real = realpath(absolute, nil) else {
+            throw OperationError("cannot use the folder \(absolute): \(lastErrorText())")
+        }
+        self.path = String(cString: real)
+        free(real)
         let versionFile = self.path + "/version"
         if let found = Self.text(of: versionFile) {
             guard found == Self.version else {
@@ -60,7 +67,15 @@ struct DataFolder: Sendable {
     /// - Throws: ``OperationError`` when the file cannot be written.
     func secret(_ name: String) throws(OperationError) -> (path: String, value: String) {
         let file = keys + "/" + name
-        if let value = Self.text(of: file), !value.isEmpty { return (file, value) }
+        if let value = Self.text(of: file), !value.isEmpty {
+            guard value.utf8.count >= KeyRing.secretBytes else {
+                throw OperationError(
+                    "\(file) holds less than \(KeyRing.secretBytes) bytes, which is no secret of ours; "
+                        + "restore it, or remove it to make a new one (riders then register anew)"
+                )
+            }
+            return (file, value)
+        }
         var generator = SystemRandomNumberGenerator()
         var value = ""
         for _ in 0..<4 {
@@ -113,16 +128,22 @@ struct DataFolder: Sendable {
         return String(decoding: data, as: UTF8.self).trimmed
     }
 
-    /// Makes a folder and its parents.
+    /// Makes a folder and its parents; one that exists keeps its mode.
     static func makeFolder(_ path: String, mode: mode_t) throws(OperationError) {
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path,
-                withIntermediateDirectories: true
-            )
-        } catch {
+        var information = stat()
+        if stat(path, &information) == 0 {
+            guard information.st_mode & S_IFMT == S_IFDIR else {
+                throw OperationError("\(path) is needed as a folder, but is a file")
+            }
+            return
+        }
+        let parent = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+            .joined(separator: "/")
+        if !parent.isEmpty { try makeFolder(parent, mode: 0o755) }
+        guard mkdir(path, mode) == 0 || alongside_errno() == EEXIST else {
             throw OperationError("cannot make the folder \(path): \(lastErrorText())")
         }
+        // Past the mask that we were started with.
         chmod(path, mode)
     }
 

@@ -41,7 +41,17 @@ enum Fleet {
         let database = Database(
             DatabaseConfiguration(url: url, connections: 1, applicationName: "alongside-migrate")
         )
-        defer { Task { await database.close() } }
+        let applied: Result<[String], OperationError>
+        do throws(OperationError) {
+            applied = .success(try await migrate(database))
+        } catch {
+            applied = .failure(error)
+        }
+        await database.close()
+        return try applied.get()
+    }
+
+    private static func migrate(_ database: Database) async throws(OperationError) -> [String] {
         var applied: [String] = []
         for schema in schemas {
             do throws(DatabaseError) {

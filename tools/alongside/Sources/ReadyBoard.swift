@@ -11,6 +11,7 @@ final class ReadyBoard: Sendable {
 
     private struct State {
         var reasons: [String: String] = [:]
+        var hasBeenReady = false
         var servers: [(name: String, url: String)] = []
     }
 
@@ -27,9 +28,12 @@ final class ReadyBoard: Sendable {
         }
     }
 
-    /// Says that `up` itself is not done yet, or with nil that it is.
+    /// Says why a part is not ready, or with nil that it is; `up` itself is one.
     func set(_ part: String, notReady reason: String?) {
-        state.withLock { $0.reasons[part] = reason }
+        state.withLock { state in
+            state.reasons[part] = reason
+            state.hasBeenReady = state.hasBeenReady || state.reasons.isEmpty
+        }
     }
 
     /// What is not ready, by name.
@@ -40,7 +44,7 @@ final class ReadyBoard: Sendable {
         while !Task.isCancelled {
             for (name, url) in state.withLock({ $0.servers }) {
                 let reason = await reason(url)
-                state.withLock { $0.reasons[name] = reason }
+                set(name, notReady: reason)
             }
             try? await Task.sleep(for: Self.period)
         }
@@ -50,19 +54,27 @@ final class ReadyBoard: Sendable {
         let limits = HTTPClientLimits(bodyBytes: 64 << 10, time: .seconds(2))
         do {
             let response = try await client.get(url, limits: limits)
-            return response.status == 200 ? nil : String(decoding: response.body, as: UTF8.self)
+            return response.status == 200 ? nil : Self.sentence(response)
         } catch {
-            return "no answer yet"
+            return "no answer"
         }
+    }
+
+    /// What an error's body says; services answer `{"error","code"}`.
+    private static func sentence(_ response: HTTPClientResponse) -> String {
+        let body = try? JSONObject(parsing: response.body)
+        return (try? body?.string("error")) ?? "answers \(response.status)"
     }
 
     /// `/ready` for the gateway.
     var endpoint: Endpoint {
         Endpoint(.get, "/ready", access: .anyone, logLevel: .debug) { _ in
-            let reasons = self.reasons.sorted { $0.key < $1.key }
+            let (all, hasBeenReady) = self.state.withLock { ($0.reasons, $0.hasBeenReady) }
+            let reasons = all.sorted { $0.key < $1.key }
+            let obstacle = hasBeenReady ? "not ready" : "starting"
             var json = JSONWriter()
             json.beginObject()
-            json.member("status", reasons.isEmpty ? "ok" : "starting")
+            json.member("status", reasons.isEmpty ? "ok" : obstacle)
             if !reasons.isEmpty {
                 json.key("waiting_for")
                 json.beginObject()

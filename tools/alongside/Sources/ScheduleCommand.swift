@@ -2,7 +2,6 @@ internal import FoundationEssentials
 internal import Schedule
 internal import ServiceKit
 internal import Transit
-internal import Web
 
 /// `alongside schedule check` and `alongside schedule rebase`.
 enum ScheduleCommand {
@@ -56,22 +55,10 @@ enum ScheduleCommand {
     }
 
     private static func bytes(_ location: String) throws(OperationError) -> [UInt8] {
-        if location.hasPrefix("http://") || location.hasPrefix("https://") {
-            let result = BlockingWait.run {
-                try await HTTPClient().get(
-                    location,
-                    limits: HTTPClientLimits(
-                        bodyBytes: 512 << 20,
-                        time: .seconds(600),
-                        redirects: 5
-                    )
-                )
-            }
-            switch result {
-            case .success(let response) where response.status == 200: return response.body
-            case .success(let response):
-                throw OperationError("\(location) answers \(response.status)")
-            case .failure(let error): throw OperationError("\(location): \(error)")
+        if ScheduleDownload.isAddress(location) {
+            switch BlockingWait.run({ try await ScheduleDownload.bytes(location) }) {
+            case .success(let bytes): return bytes
+            case .failure(let error): throw OperationError("\(error)")
             }
         }
         guard let data = FileManager.default.contents(atPath: location) else {

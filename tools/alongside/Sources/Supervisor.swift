@@ -30,6 +30,8 @@ struct ManagedProgram: Sendable {
 final class Supervisor {
     /// How long a program may take to stop before it is killed; services promise 10 s.
     static let stopDeadlineSeconds = 12.0
+    /// How often logs are looked at; a part would have to write 10 MB in this time to matter.
+    static let logPeriodSeconds = 1.0
 
     private struct Entry {
         let program: ManagedProgram
@@ -39,13 +41,29 @@ final class Supervisor {
     }
 
     private let logger: Logger
+    private let stopDeadline: Double
+    private let logLimit: Int
     private var entries: [Entry] = []
+    private var nextLogLook = 0.0
     private var stopping = false
     /// Programs that ended by themselves: the last exit code and how often.
     private(set) var failures: [String: (code: Int32, count: Int)] = [:]
 
     /// Makes a supervisor without programs.
-    init(logger: Logger) { self.logger = logger }
+    ///
+    /// - Parameters:
+    ///   - logger: Takes a line for each end, restart and kill.
+    ///   - stopDeadline: How many seconds a program may take to stop before it is killed.
+    ///   - logLimit: How many bytes a program's log may have.
+    init(
+        logger: Logger,
+        stopDeadline: Double = Supervisor.stopDeadlineSeconds,
+        logLimit: Int = LogLimit.bytes
+    ) {
+        self.logger = logger
+        self.stopDeadline = stopDeadline
+        self.logLimit = logLimit
+    }
 
     /// Adds a program and starts it.
     func add(_ program: ManagedProgram) throws(OperationError) {
@@ -54,16 +72,13 @@ final class Supervisor {
         entries.append(entry)
     }
 
-    /// The process ids of the running programs by name.
-    var processIDs: [String: Int32] {
-        var result: [String: Int32] = [:]
-        for entry in entries { result[entry.program.name] = entry.process?.id }
-        return result
-    }
-
-    /// Reaps and restarts what ended; to be called several times a second.
+    /// Reaps and restarts what ended and bounds the logs; to be called several times a second.
     func tick() {
         let now = Self.monotonicSeconds()
+        if now >= nextLogLook {
+            for entry in entries { LogLimit.hold(entry.program.logPath, to: logLimit) }
+            nextLogLook = now + Self.logPeriodSeconds
+        }
         for index in entries.indices {
             if let process = entries[index].process, let code = Self.reap(process) {
                 entries[index].process = nil
@@ -96,7 +111,7 @@ final class Supervisor {
         for stage in ManagedProgram.Stage.allCases.sorted(by: >) {
             let members = entries.indices.filter { entries[$0].program.stage == stage }
             for index in members { entries[index].process?.signal(SIGTERM) }
-            let deadline = Self.monotonicSeconds() + Self.stopDeadlineSeconds
+            let deadline = Self.monotonicSeconds() + stopDeadline
             while members.contains(where: { entries[$0].process != nil }) {
                 for index in members {
                     guard let process = entries[index].process else { continue }

@@ -7,17 +7,44 @@ final class InstallationFile: Sendable {
     private let path: String?
     private let riders: Mutex<[String: RiderCredentials]>
 
-    /// Opens the file; a missing one is made on the first save, nil keeps nothing.
+    /// Why riders cannot be kept in a file.
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Opens the file, making it when it is missing; nil keeps nothing.
     ///
-    /// - Throws: When the file exists but is not ours.
-    init(path: String?) throws {
+    /// - Throws: ``Failure`` when the file is not ours or cannot be written.
+    init(path: String?) throws(Failure) {
         self.path = path
         var known: [String: RiderCredentials] = [:]
-        if let path, FileManager.default.fileExists(atPath: path) {
-            let data = try Data(contentsOf: URL(filePath: path))
-            known = try JSONDecoder().decode([String: RiderCredentials].self, from: data)
+        if let path {
+            if FileManager.default.fileExists(atPath: path) {
+                known = try Self.read(path)
+            } else {
+                do { try Self.write(known, to: path) } catch {
+                    throw Failure(description: "the riders cannot be kept in \(path): \(error)")
+                }
+            }
         }
         riders = Mutex(known)
+    }
+
+    private static func read(_ path: String) throws(Failure) -> [String: RiderCredentials] {
+        do {
+            let data = try Data(contentsOf: URL(filePath: path))
+            return try JSONDecoder().decode([String: RiderCredentials].self, from: data)
+        } catch {
+            throw Failure(
+                description: "\(path) cannot be read as a file of riders; remove it to register "
+                    + "them anew"
+            )
+        }
+    }
+
+    private static func write(_ riders: [String: RiderCredentials], to path: String) throws {
+        try JSONEncoder().encode(riders).write(to: URL(filePath: path), options: .atomic)
+        try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
     }
 
     /// The store of one rider.
@@ -28,10 +55,8 @@ final class InstallationFile: Sendable {
     private func save(_ credentials: RiderCredentials?, for rider: String) {
         riders.withLock { riders in
             riders[rider] = credentials
-            guard let path, let data = try? JSONEncoder().encode(riders) else { return }
             // Losing the file costs a registration, not a ride.
-            try? data.write(to: URL(filePath: path), options: .atomic)
-            try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+            if let path { try? Self.write(riders, to: path) }
         }
     }
 

@@ -100,10 +100,17 @@ struct RideRunner: Sendable {
 
     private func describe(_ progress: RideProgress, along: Double) -> String {
         let place = "\(Int(along)) of \(Int(choice.trip.shape.length)) m"
-        let verdict = "\(progress.state), \(progress.published ? "published" : "not published")"
+        let verdict = "\(progress.state)\(weight(progress))"
         let streak = progress.offRouteStreak > 0 ? ", \(progress.offRouteStreak) off" : ""
         return "\(place), \(progress.pointsAccepted) points, \(verdict), "
             + "\(progress.corroboration)\(streak)"
+    }
+
+    /// What a verified ride is worth to the feed; the answer does not say what others add to it.
+    private func weight(_ progress: RideProgress) -> String {
+        guard progress.state == .verified else { return "" }
+        return progress.published
+            ? " (enough for the feed)" : " (for the feed if another rider agrees)"
     }
 
     // MARK: - How this rider differs from the next

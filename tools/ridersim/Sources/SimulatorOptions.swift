@@ -1,6 +1,5 @@
-@preconcurrency internal import CLinux
-internal import Glibc
-internal import Synchronization
+internal import FoundationEssentials
+internal import ServiceKit
 internal import Transit
 internal import VehiclePositionsKit
 
@@ -53,11 +52,16 @@ public struct SimulatorOptions: Sendable, Equatable {
     /// - Parameter arguments: The words, the program's name first.
     /// - Throws: ``OptionFaults`` with a sentence for everything that is wrong.
     public init(arguments: [String]) throws(OptionFaults) {
+        let (line, unread) = CommandLineArguments.read(
+            Array(arguments.dropFirst()),
+            options: Self.flags
+        )
         var faults: [String] = []
-        let rest = Self.scan(arguments) { name, value in
+        for (name, value) in line.options {
             if let fault = set(name, value) { faults.append(fault) }
         }
-        faults += rest.map { "unexpected argument \"\($0)\"" }
+        faults += unread.map(\.description)
+        faults += line.positional.map { "unexpected argument \"\($0)\"" }
         if trips.isEmpty && random == 0 && !wantsHelp {
             faults.append("name a trip with -trip, or let -random choose")
         }
@@ -74,7 +78,11 @@ public struct SimulatorOptions: Sendable, Equatable {
 
     private mutating func set(_ name: String, _ value: String) -> String? {
         switch name {
-        case "url": url = value
+        case "url":
+            guard let address = URL(string: value), ["http", "https"].contains(address.scheme),
+                address.host()?.isEmpty == false
+            else { return "-url must be an http or https URL, not \"\(value)\"" }
+            url = value
         case "gtfs": gtfs = value
         case "trip": trips.append(value)
         case "random": return Self.read(name, value, 1...1000, Int.init) { random = $0 }
@@ -82,17 +90,15 @@ public struct SimulatorOptions: Sendable, Equatable {
             guard ServiceDate(value) != nil else { return "-start-date must be YYYYMMDD" }
             startDate = value
         case "interval":
-            return Self.read(name, value, 1...60, GoDuration.seconds) { intervalSeconds = $0 }
+            return Self.read(name, value, .seconds(1)...(.seconds(60))) { intervalSeconds = $0 }
         case "speed": return Self.read(name, value, 0.1...60, Double.init) { speed = $0 }
         case "noise": return Self.read(name, value, 0...500, Double.init) { noise = $0 }
         case "offroute-after":
-            return Self.read(name, value, 0...86_400, GoDuration.seconds) {
-                offRouteAfterSeconds = $0
-            }
+            return Self.read(name, value, Self.rideTimes) { offRouteAfterSeconds = $0 }
         case "riders-per-trip":
             return Self.read(name, value, 1...1000, Int.init) { ridersPerTrip = $0 }
         case "duration":
-            return Self.read(name, value, 0...86_400, GoDuration.seconds) { durationSeconds = $0 }
+            return Self.read(name, value, Self.rideTimes) { durationSeconds = $0 }
         case "expect-end":
             guard RideEndReason(rawValue: value) != nil else {
                 return "-expect-end must be an end reason such as arrived or off_route"
@@ -100,18 +106,21 @@ public struct SimulatorOptions: Sendable, Equatable {
             expectedEnd = value
         case "seed": return Self.read(name, value, 0...UInt64.max, Self.whole) { seed = $0 }
         case "clock-offset":
-            return Self.read(name, value, -1e10...1e10, GoDuration.seconds) {
-                clockOffsetSeconds = $0
-            }
+            return Self.read(name, value, Self.clockOffsets) { clockOffsetSeconds = $0 }
         case "installations": installations = value
         case "from-start": startsAtShapeStart = true
         case "follow-schedule": followsSchedule = true
         case "repeat": repeats = true
         case "help": wantsHelp = true
-        default: return "-\(value) is unknown, ambiguous or lacks its value"
+        default: preconditionFailure("the flag -\(name) is declared but not read")
         }
         return nil
     }
+
+    private static let rideTimes: ClosedRange<Duration> = .zero ... .seconds(86_400)
+    /// A duration holds 292 years.
+    private static let clockOffsets: ClosedRange<Duration> =
+        .seconds(-9_000_000_000) ... .seconds(9_000_000_000)
 
     private static func whole(_ text: String) -> UInt64? { UInt64(text) }
 
@@ -130,55 +139,31 @@ public struct SimulatorOptions: Sendable, Equatable {
         return nil
     }
 
-    // MARK: - getopt
-
-    private static let valued = [
-        "url", "gtfs", "trip", "random", "start-date", "interval", "speed", "noise",
-        "offroute-after", "riders-per-trip", "duration", "expect-end", "seed", "clock-offset",
-        "installations",
-    ]
-    private static let plain = ["from-start", "follow-schedule", "repeat", "help"]
-
-    /// `getopt` keeps its place in global variables: one scan at a time.
-    private static let scanner = Mutex(())
-
-    /// Hands over each flag and returns the words that are none; a faulty flag has the name `?`.
-    private static func scan(
-        _ arguments: [String],
-        _ found: (_ name: String, _ value: String) -> Void
-    ) -> [String] {
-        scanner.withLock { _ in
-            let names = valued + plain
-            let pointers = names.map { strdup($0) }
-            var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
-            let owned = words
-            defer { for word in pointers + owned { free(word) } }
-            var flags = zip(names, pointers).map { name, pointer in
-                option(
-                    name: UnsafePointer(pointer),
-                    has_arg: valued.contains(name) ? 1 : 0,
-                    flag: nil,
-                    val: 0
-                )
-            }
-            flags.append(option())
-            opterr = 0
-            optind = 0
-            let count = Int32(arguments.count)
-            while true {
-                var index: Int32 = -1
-                let result = getopt_long_only(count, &words, "", flags, &index)
-                guard result != -1 else { break }
-                if result == 0 {
-                    found(names[Int(index)], optarg.map { String(cString: $0) } ?? "")
-                } else {
-                    let word = words[max(0, Int(optind) - 1)].map { String(cString: $0) } ?? ""
-                    found("?", String(word.drop { $0 == "-" }))
-                }
-            }
-            return words[Int(optind)..<arguments.count].map { $0.map { String(cString: $0) } ?? "" }
+    private static func read(
+        _ name: String,
+        _ text: String,
+        _ range: ClosedRange<Duration>,
+        _ store: (_ seconds: Double) -> Void
+    ) -> String? {
+        guard let value = GoDuration.parse(text), range.contains(value) else {
+            let bounds =
+                "\(GoDuration.text(range.lowerBound)) to \(GoDuration.text(range.upperBound))"
+            return "-\(name) must be from \(bounds) with a unit, such as 5s, not \"\(text)\""
         }
+        let parts = value.components
+        store(Double(parts.seconds) + Double(parts.attoseconds) * 1e-18)
+        return nil
     }
+
+    // MARK: - Flags
+
+    private static let flags =
+        [
+            "url", "gtfs", "trip", "random", "start-date", "interval", "speed", "noise",
+            "offroute-after", "riders-per-trip", "duration", "expect-end", "seed", "clock-offset",
+            "installations",
+        ].map { CommandLineOption($0, takesValue: true) }
+        + ["from-start", "follow-schedule", "repeat", "help"].map { CommandLineOption($0) }
 }
 
 /// Everything that is wrong with a command line.

@@ -1,13 +1,10 @@
 internal import Dispatch
-internal import Foundation
+internal import FoundationEssentials
 internal import Glibc
 internal import Schedule
+internal import ServiceKit
 internal import Transit
 internal import VehiclePositionsKit
-
-#if canImport(FoundationNetworking)
-internal import FoundationNetworking
-#endif
 
 /// The `ridersim` program without its `main`.
 public enum SimulatorProgram {
@@ -81,21 +78,21 @@ public enum SimulatorProgram {
     }
 
     private static func load(_ location: String) async throws -> ScheduleIndex {
-        guard location.hasPrefix("http://") || location.hasPrefix("https://"),
-            let url = URL(string: location)
-        else {
+        guard ScheduleDownload.isAddress(location) else {
             return try ScheduleLoader.load(path: location)
         }
-        let (data, response) = try await URLSession.shared.data(from: url)
-        guard (response as? HTTPURLResponse)?.statusCode == 200 else {
-            throw ScheduleError(source: location, reason: "the server does not hand it out")
-        }
-        return try ScheduleLoader.load(zip: Array(data), name: location)
+        let zip = try await ScheduleDownload.bytes(location)
+        return try ScheduleLoader.load(zip: zip, name: location)
     }
 
     /// A line at once, also into a pipe.
     private static func say(_ line: String) {
-        try? FileHandle.standardOutput.write(contentsOf: Data("\(line)\n".utf8))
+        var bytes = Array("\(line)\n".utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes { write(1, $0.baseAddress, $0.count) }
+            guard count > 0 else { return }
+            bytes = bytes.dropFirst(count)
+        }
     }
 }
 

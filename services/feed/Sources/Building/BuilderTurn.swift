@@ -123,18 +123,36 @@ final class BuilderTurn: Sendable {
 
     /// Asks the agencies while it is this process's turn, until the task is cancelled.
     func pollAgencies() async {
-        guard let poller else { return await standBy() }
+        var sequence: UInt64 = 0
+        var told: UInt64?
         while !Task.isCancelled {
-            if lock.epoch == nil {
+            guard let epoch = lock.epoch, poller != nil || told != epoch else {
                 try? await Task.sleep(for: .milliseconds(200))
                 continue
             }
-            await poller.poll()
-            try? await Task.sleep(for: pollPeriod)
+            await poller?.poll()
+            told = epoch
+            sequence += 1
+            tellHealth(epoch, sequence)
+            if poller != nil { try? await Task.sleep(for: pollPeriod) }
         }
     }
 
-    private func standBy() async {
-        while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
+    /// Tells the other services how the polling goes, also that there is nothing to poll.
+    private func tellHealth(_ epoch: UInt64, _ sequence: UInt64) {
+        let health = AgencyFeeds(
+            instance: publisher.instance,
+            epoch: epoch,
+            sequence: sequence,
+            feeds: (poller?.feeds ?? []).map { feed in
+                AgencyFeeds.Feed(
+                    url: feed.url,
+                    lastSuccess: feed.lastSuccess,
+                    lastError: feed.lastError,
+                    entities: feed.reading.vehicles.count
+                )
+            }
+        )
+        send(FeedPublisher.Message(topic: BusTopics.agencies, key: "", body: health.encoded()))
     }
 }

@@ -6,19 +6,23 @@ internal import Transit
 struct LocationRetention: Sendable {
     /// How often it is looked at, and so how late a new day's partition may come at most.
     static let interval = Duration.seconds(3600)
-    static let partitions = DayPartitions(schema: "feed", table: "location_points")
+    static let partitions = DayPartitions(
+        schema: "feed",
+        table: "location_points",
+        lateness: DriverReport.longestBatchAge
+    )
 
     let database: Database
-    /// Seconds of report time that points are kept; nil keeps them for ever.
+    /// Seconds that points are kept after their receipt; nil keeps them for ever.
     let period: Int64?
     let now: @Sendable () -> UnixSeconds
     let logger: Logger
 
-    /// Looks at once and then at each interval until the task is cancelled.
+    /// Looks at each interval until the task is cancelled; the first look is the caller's.
     func run() async {
-        while !Task.isCancelled {
+        while true {
+            do { try await Task.sleep(for: Self.interval) } catch { return }
             await step()
-            try? await Task.sleep(for: Self.interval)
         }
     }
 

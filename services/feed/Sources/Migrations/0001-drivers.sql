@@ -66,6 +66,8 @@ CREATE TABLE feed.location_points (
     PRIMARY KEY (vehicle_id, timestamp)
 ) PARTITION BY RANGE (timestamp);
 CREATE TABLE feed.location_points_default PARTITION OF feed.location_points DEFAULT;
+-- For retention; points come in the order of their receipt, so a summary of pages suffices.
+CREATE INDEX location_points_by_receipt ON feed.location_points USING brin (received_at) WITH (autosummarize = on);
 
 -- The newest report of each vehicle: what every replica publishes. One small row each, so the table is read whole; without an index on
 -- what changes, an update stays in its page.

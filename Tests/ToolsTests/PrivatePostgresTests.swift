@@ -1,0 +1,66 @@
+import Database
+import Foundation
+import Testing
+
+@testable import Operations
+
+@Suite(.timeLimit(.minutes(3))) struct PrivatePostgresTests {
+    @Test func `is made, adopted by the next run, stopped, and keeps its data`() async throws {
+        let own = try OwnFolder()
+        let folder = try DataFolder(opening: own.path)
+        let first = try PrivatePostgres(in: folder)
+        #expect(!first.isRunning)
+        #expect(try await onOneThread { try first.start() } == false)
+        defer { try? first.stop() }
+        #expect(first.isRunning)
+        try await onOneThread { try first.makeDatabase() }
+        try await run("CREATE TABLE kept (number int); INSERT INTO kept VALUES (7)", on: first)
+
+        // Another process would find it like this.
+        let second = try PrivatePostgres(in: folder)
+        #expect(second.isRunning)
+        #expect(try await onOneThread { try second.start() } == true)
+        try await onOneThread { try second.makeDatabase() }
+        #expect(try await kept(on: second) == 7)
+
+        try await onOneThread { try second.stop() }
+        #expect(!second.isRunning)
+        #expect(try await onOneThread { try second.start() } == false)
+        #expect(try await kept(on: second) == 7)
+        try await onOneThread { try second.stop() }
+    }
+
+    @Test func `data of another version is refused and left alone`() throws {
+        let own = try OwnFolder()
+        let folder = try DataFolder(opening: own.path)
+        let postgres = try PrivatePostgres(in: folder)
+        try FileManager.default.createDirectory(
+            atPath: postgres.dataPath,
+            withIntermediateDirectories: true
+        )
+        let version = postgres.dataPath + "/PG_VERSION"
+        try "13\n".write(toFile: version, atomically: true, encoding: .utf8)
+        let error = #expect(throws: OperationError.self) { try postgres.start() }
+        #expect(error?.description.contains("belongs to PostgreSQL 13") == true)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: postgres.dataPath) == ["PG_VERSION"]
+        )
+    }
+
+    private func run(_ sql: String, on postgres: PrivatePostgres) async throws {
+        let database = Database(DatabaseConfiguration(url: postgres.url, connections: 1))
+        try await database.withConnection { connection throws(DatabaseError) in
+            try connection.script(sql)
+        }
+        await database.close()
+    }
+
+    private func kept(on postgres: PrivatePostgres) async throws -> Int {
+        let database = Database(DatabaseConfiguration(url: postgres.url, connections: 1))
+        let number = try await database.withConnection { connection throws(DatabaseError) in
+            try connection.query("SELECT number FROM kept").one().int(0)
+        }
+        await database.close()
+        return number
+    }
+}

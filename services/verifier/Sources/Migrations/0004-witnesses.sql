@@ -1,0 +1,14 @@
+-- What tells independent witnesses apart, and one more field of a session.
+
+ALTER TABLE verifier.rides
+    -- The furthest back that points since the latest match were found to be; cleared with along_shape.
+    ADD COLUMN regressed_to double precision,
+    -- Bits of what was seen of the ride: 1 it moved unevenly, 2 its accuracy varied.
+    ADD COLUMN witness_traits smallint NOT NULL DEFAULT 0,
+    -- Where and when the rider's app was installed, as far as its token says: a keyed hash of a block of addresses, a hash of
+    -- platform, app and version. Only for as long as the ride is under way.
+    ADD COLUMN address_block bigint,
+    ADD COLUMN installed_at timestamptz,
+    ADD COLUMN install_build bigint,
+    ADD CHECK (status = 'active'
+        OR (regressed_to IS NULL AND address_block IS NULL AND installed_at IS NULL AND install_build IS NULL));

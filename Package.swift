@@ -160,10 +160,14 @@ let services: [Target] =
         dependencies: ["Verification", "Database", "Bus", "Schedule"],
         migrations: true
     )
+    + [
+        // When vehicles reach the stops ahead: pure value types, no I/O.
+        library("Prediction", path: "services/feed/Prediction", dependencies: ["Transit"])
+    ]
     + service(
         "feed",
         "Feed",
-        dependencies: ["Database", "Bus", "Schedule", "RealtimeFeed"],
+        dependencies: ["Prediction", "Database", "Bus", "Schedule", "RealtimeFeed"],
         migrations: true
     )
     + service("groups", "Groups", dependencies: ["Database", "Bus"])
@@ -210,8 +214,8 @@ let tools: [Target] = [
         "BenchMain",
         path: "tools/bench",
         dependencies: [
-            "Transit", "Schedule", "RealtimeFeed", "Verification", "LoadKit", "Telemetry", "CLibPQ",
-            "CLinux",
+            "Transit", "Schedule", "RealtimeFeed", "Prediction", "Verification", "LoadKit",
+            "Telemetry", "CLibPQ", "CLinux",
         ]
     ),
 ]
@@ -222,7 +226,7 @@ let fuzzing: [Target] =
         library(
             "FuzzChecks",
             path: "fuzz/Checks",
-            dependencies: ["RiderIngestService", "Messages", "Web"]
+            dependencies: ["RiderIngestService", "Messages", "RealtimeFeed", "Web"]
         )
     ]
     // Without `--sanitize=fuzzer` these have no main function.
@@ -231,6 +235,7 @@ let fuzzing: [Target] =
         : [
             executable("fuzz-positions", path: "fuzz/Positions", dependencies: ["FuzzChecks"]),
             executable("fuzz-messages", path: "fuzz/Messages", dependencies: ["FuzzChecks"]),
+            executable("fuzz-feeds", path: "fuzz/Feeds", dependencies: ["FuzzChecks"]),
         ])
 
 let testTargets: [Target] = [
@@ -283,7 +288,8 @@ let testTargets: [Target] = [
     tests(
         "FeedTests",
         dependencies: [
-            "FeedService", "Database", "Messages", "Operations", "RealtimeFeed", "Schedule",
+            "FeedService", "Prediction", "Bus", "Database", "Messages", "Operations", "RealtimeFeed",
+            "Schedule",
             "ServiceKit", "Telemetry", "Transit", "Web", "TestKit",
         ]
     ),

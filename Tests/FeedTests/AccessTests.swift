@@ -47,7 +47,7 @@ import Web
     @Test func `the gateway sends every path of the feed to the feed`() async throws {
         let routes = try RouteTable(file: ProjectPaths.root + "/deploy/routes.json")
         try await withDrivers { world async throws in
-            let feed = FeedEndpoints(publisher: world.first.publisher).all
+            let feed = FeedEndpoints(board: world.first.publisher.board).all
             for endpoint in feed + world.first.intake.endpoints {
                 #expect(routes.service(for: path(endpoint)) == "feed", "\(endpoint.pattern)")
             }

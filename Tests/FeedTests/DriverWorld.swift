@@ -236,13 +236,11 @@ private struct RunningReplica {
             )
         )
         await intake.prepare()
-        let publisher = FeedPublisher(
-            maxAge: 90,
-            metrics: metrics,
-            drivers: { intake.drivers(at: $0).published }
-        )
+        var sources = FeedPublisher.Sources()
+        sources.drivers = { intake.tracker.live(at: $0) }
+        let publisher = FeedPublisher(sources, metrics: metrics)
         publisher.tick(at: clock.now)
-        let feed = FeedEndpoints(publisher: publisher, access: intake.feedAccess)
+        let feed = FeedEndpoints(board: publisher.board, access: intake.feedAccess)
         server = try HTTPServer(
             endpoints: feed.all + intake.endpoints,
             authorizer: AccessAuthorizer(tokens: tokens.verifier([.staff]), apiKeys: intake.apiKeys)

@@ -9,9 +9,15 @@ import Transit
 @Suite struct FeedBuilderTests {
     private let now = TripEstimate.now
 
+    private func sourced(_ estimates: [TripEstimate], at now: UnixSeconds? = nil) -> [SourcedEntity] {
+        estimates.map {
+            SourcedEntity(source: .rider, entity: FeedEntity($0, now: now ?? self.now))
+        }
+    }
+
     @Test func `the first feed is valid even without entities`() throws {
         var builder = FeedBuilder()
-        let first = builder.tick([], at: now)
+        let first = builder.tick(sourced([]), at: now)
         let build = try #require(first)
         #expect(build.message.entities.isEmpty)
         #expect(build.message.header.timestamp == UInt64(now))
@@ -20,27 +26,27 @@ import Transit
 
     @Test func `the same content says nothing for 15 seconds, then is dated anew`() throws {
         var builder = FeedBuilder()
-        let firstTick = builder.tick([.sample()], at: now)
+        let firstTick = builder.tick(sourced([.sample()]), at: now)
         let first = try #require(firstTick)
         for second in 0..<15 as Range<Int64> {
-            let same = builder.tick([.sample()], at: now + second)
+            let same = builder.tick(sourced([.sample()]), at: now + second)
             #expect(same == nil, "after \(second) s")
         }
-        let againTick = builder.tick([.sample()], at: now + 15)
+        let againTick = builder.tick(sourced([.sample()]), at: now + 15)
         let again = try #require(againTick)
         #expect(again.message.entities == first.message.entities)
         #expect(again.message.header.timestamp == UInt64(now + 15))
-        let soon = builder.tick([.sample()], at: now + 29)
+        let soon = builder.tick(sourced([.sample()]), at: now + 29)
         #expect(soon == nil)
     }
 
     @Test func `other content speaks at once`() throws {
         var builder = FeedBuilder()
-        _ = builder.tick([.sample()], at: now)
-        let movedTick = builder.tick([.sample(latitude: 47.6)], at: now + 1)
+        _ = builder.tick(sourced([.sample()]), at: now)
+        let movedTick = builder.tick(sourced([.sample(latitude: 47.6)]), at: now + 1)
         let moved = try #require(movedTick)
         #expect(moved.message.header.timestamp == UInt64(now + 1))
-        let goneTick = builder.tick([], at: now + 2)
+        let goneTick = builder.tick(sourced([]), at: now + 2)
         let gone = try #require(goneTick)
         #expect(gone.message.entities.isEmpty)
     }
@@ -50,7 +56,7 @@ import Transit
         var last: UInt64 = 0
         for (index, offset) in [0, 0, -30, -3600, 1].enumerated() {
             let estimate = TripEstimate.sample(latitude: Double(index), at: now - 7200)
-            let built = builder.tick([estimate], at: now + Int64(offset))
+            let built = builder.tick(sourced([estimate]), at: now + Int64(offset))
             let time = try #require(built?.message.header.timestamp)
             #expect(time > last)
             last = time
@@ -61,7 +67,7 @@ import Transit
     @Test(arguments: [-90, -1, 0, 1, 30, 100_000])
     func `no entity is newer than the header or the clock`(offset: Int64) throws {
         var builder = FeedBuilder()
-        let built = builder.tick([.sample(at: now + offset)], at: now)
+        let built = builder.tick(sourced([.sample(at: now + offset)]), at: now)
         let build = try #require(built)
         let entity = try #require(build.message.entities.first?.vehicle?.timestamp)
         #expect(entity == UInt64(now + min(0, offset)))
@@ -71,7 +77,7 @@ import Transit
 
     @Test func `the header follows the clock, not old entities`() throws {
         var builder = FeedBuilder()
-        let built = builder.tick([.sample(at: now - 80)], at: now)
+        let built = builder.tick(sourced([.sample(at: now - 80)]), at: now)
         #expect(built?.message.header.timestamp == UInt64(now))
     }
 
@@ -91,17 +97,17 @@ import Transit
         bad.bearing = bearing
         bad.speed = speed
         var builder = FeedBuilder()
-        let built = builder.tick([.sample("A"), bad, .sample("Z")], at: now)
+        let built = builder.tick(sourced([.sample("A"), bad, .sample("Z")]), at: now)
         let build = try #require(built)
         #expect(build.message.entities.map(\.id) == ["rider:A:20260216", "rider:Z:20260216"])
         #expect(build.withheld == [rule: 1])
-        let same = builder.tick([.sample("A"), bad, .sample("Z")], at: now + 1)
+        let same = builder.tick(sourced([.sample("A"), bad, .sample("Z")]), at: now + 1)
         #expect(same == nil)
     }
 
     @Test func `of two estimates of one trip the first is published`() throws {
         var builder = FeedBuilder()
-        let built = builder.tick([.sample(latitude: 1), .sample(latitude: 2)], at: now)
+        let built = builder.tick(sourced([.sample(latitude: 1), .sample(latitude: 2)]), at: now)
         let build = try #require(built)
         #expect(build.message.entities.map(\.vehicle?.position?.latitude) == [1])
         #expect(build.withheld == ["E052": 1])
@@ -116,7 +122,7 @@ import Transit
         estimate.bearing = bearing
         estimate.longitude = latitude < 0 ? -180 : 180
         var builder = FeedBuilder()
-        let built = builder.tick([estimate], at: now)
+        let built = builder.tick(sourced([estimate]), at: now)
         #expect(built?.message.entities.count == 1)
     }
 }

@@ -1,6 +1,12 @@
 import Messages
+import RealtimeFeed
+import Schedule
+import Telemetry
+import TestKit
 import Transit
 import Web
+
+@testable import FeedService
 
 extension ServiceDate {
     /// 20260216.
@@ -32,7 +38,7 @@ extension TripEstimate {
         )
     }
 
-    /// The instant at which the tests begin.
+    /// The instant at which the tests begin: a Monday, 08:00 in Los Angeles.
     static let now: UnixSeconds = 1_771_257_600
 }
 
@@ -53,6 +59,96 @@ extension Estimates {
             estimates: estimates
         )
     }
+}
+
+extension LiveVehicle {
+    /// A driver's report on a trip.
+    static func sample(
+        _ vehicle: VehicleID = "bus-1",
+        trip: TripID = "T1",
+        on date: ServiceDate? = .monday,
+        route: RouteID = "",
+        latitude: Double = 47.6,
+        longitude: Double = -122.33,
+        at reportedAt: UnixSeconds = TripEstimate.now,
+        assigned: Bool = true
+    ) -> LiveVehicle {
+        LiveVehicle(
+            vehicleID: vehicle,
+            tripID: trip,
+            routeID: route,
+            startDate: date,
+            latitude: latitude,
+            longitude: longitude,
+            bearing: 10,
+            speed: 5,
+            timestamp: reportedAt,
+            reportedAt: reportedAt,
+            receivedAt: reportedAt,
+            driverID: UniqueID.random(),
+            isAssigned: assigned,
+            revision: 1
+        )
+    }
+}
+
+extension FeedEntity {
+    /// An agency's vehicle on a trip.
+    static func agency(
+        _ vehicle: String = "100",
+        trip: TripID? = "T1",
+        on date: String? = "20260216",
+        latitude: Float = 47.6,
+        at timestamp: UInt64? = UInt64(TripEstimate.now)
+    ) -> FeedEntity {
+        FeedEntity(
+            id: "e-\(vehicle)",
+            vehicle: VehiclePosition(
+                trip: trip.map { TripDescriptor(tripID: $0, startDate: date) },
+                vehicle: VehicleDescriptor(id: VehicleID(vehicle)),
+                position: Position(latitude: latitude, longitude: -122.33),
+                timestamp: timestamp
+            )
+        )
+    }
+}
+
+extension FeedMessage {
+    /// A feed of these entities, dated at the beginning of the tests.
+    static func sample(
+        _ entities: [FeedEntity],
+        header: UInt64 = UInt64(TripEstimate.now)
+    ) -> FeedMessage {
+        FeedMessage(header: FeedHeader(timestamp: header), entities: entities)
+    }
+}
+
+extension AgencyFeed {
+    /// A feed that was read once, with these entities.
+    static func read(_ entities: [FeedEntity], url: String = "http://a") -> AgencyFeed {
+        var feed = AgencyFeed(url: url)
+        _ = feed.take(
+            .response(
+                status: 200,
+                etag: nil,
+                lastModified: nil,
+                .feed(AgencyReading(.sample(entities)))
+            ),
+            at: TripEstimate.now
+        )
+        return feed
+    }
+}
+
+/// The reference's synthetic schedule: T1 on R1 at 08:00 on weekdays, T3 a loop, T4 without a shape.
+enum Fixture {
+    static let schedule: ScheduleIndex = {
+        let path = ProjectPaths.root + "/Tests/Fixtures/fixture.zip"
+        guard let index = try? ScheduleLoader.load(path: path) else {
+            preconditionFailure("\(path) is a schedule")
+        }
+        return index
+    }()
 }
 
 extension HTTPClientResponse {

@@ -33,6 +33,16 @@ import Testing
         }
     }
 
+    @Test func `feeds of the corpus are read and written again, whatever is cut off`() throws {
+        let files = try Self.files("feeds")
+        #expect(files.count >= 20)
+        for file in files {
+            for length in 0...file.bytes.count {
+                FuzzChecks.feed(Array(file.bytes.prefix(length)))
+            }
+        }
+    }
+
     @Test(arguments: 0..<2000) func `reports with changed bytes are read alike`(seed: Int) throws {
         let files = try Self.files("positions")
         var random = SplitMix(seed: UInt64(seed))

@@ -1,4 +1,5 @@
 internal import Messages
+internal import RealtimeFeed
 internal import RiderIngestService
 internal import Web
 
@@ -32,6 +33,26 @@ public enum FuzzChecks {
         case 7: roundTrip(ScheduleAnnouncement.self, body)
         default: roundTrip(Revocations.self, body)
         }
+    }
+
+    /// A feed that is understood can be written in every form and read again.
+    ///
+    /// - Parameter bytes: What an agency's server sent.
+    public static func feed(_ bytes: [UInt8]) {
+        _ = FeedMessage.entityCount(inFields: bytes)
+        guard let feed = try? FeedMessage(decoding: bytes) else { return }
+        let written = feed.encoded()
+        guard let again = try? FeedMessage(decoding: written) else {
+            preconditionFailure("what was written cannot be read")
+        }
+        precondition(again.encoded() == written, "what was read again differs")
+        let pieces = feed.header.encodedField() + FeedMessage.encodedFields(of: feed.entities)
+        precondition(pieces == written, "the pieces are not the whole")
+        let fields = FeedMessage.encodedFields(of: feed.entities)
+        let count = FeedMessage.entityCount(inFields: fields)
+        precondition(count == feed.entities.count, "entities are counted wrongly")
+        precondition(!feed.json().contains(0) && !feed.geoJSON().contains(0), "NUL in JSON")
+        _ = feed.complianceFindings(now: 1_771_257_600, positions: feed)
     }
 
     private static func roundTrip<Message: WireMessage>(_ type: Message.Type, _ bytes: [UInt8]) {

@@ -1,13 +1,13 @@
 public import Telemetry
 public import Transit
 
-/// The bytes that the feed's builder made and every replica serves.
+/// The bytes that the feed's builder made and every replica serves: positions or trip updates.
 public struct BuiltFeed: Equatable, Sendable {
-    /// One form of the feed, ready to send.
+    /// The entities of one source, which follow each other in the feed.
     public struct Variant: Equatable, Sendable {
-        /// Names the form, such as `vehicle-positions/all`.
+        /// Whose entities these are: `driver`, `agency` or `rider`.
         public var kind: String
-        /// The body.
+        /// The entities as the fields of a feed, without its header.
         public var bytes: [UInt8]
 
         /// Makes a variant.
@@ -25,9 +25,9 @@ public struct BuiltFeed: Equatable, Sendable {
     public var epoch: UInt64
     /// Rises within an epoch; a replica ignores lower ones.
     public var tick: UInt64
-    /// The header's timestamp in all variants, POSIX seconds.
+    /// The feed's header timestamp, POSIX seconds.
     public var headerTimestamp: UnixSeconds
-    /// One of each kind.
+    /// One of each kind, in the order of the feed.
     public var variants: [Variant]
 
     /// Makes a built feed.

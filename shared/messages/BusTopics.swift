@@ -6,6 +6,8 @@ public enum BusTopics {
     public static let slots = "slots"
     /// What agencies and drivers report: ``TrustedVehicles``, whole, from the feed's builder.
     public static let trusted = "trusted"
+    /// What readers get: ``BuiltFeed``, whole, from the feed's builder, with the feed's name as the key.
+    public static let built = "built"
     /// Tokens and subjects that were just revoked: ``Revocations``, not kept, from any auth.
     public static let revocations = "revocations"
     /// How the polling of agencies' feeds goes: ``AgencyFeeds``, whole, from the feed's builder.

@@ -1,4 +1,4 @@
-internal import Transit
+public import Transit
 
 /// A demand that every published feed must meet.
 ///
@@ -20,17 +20,19 @@ public struct ComplianceRule: Sendable {
     public let title: String
     /// How bad a finding is.
     public let severity: Severity
-    /// Looks at a feed at a time of the application clock, POSIX seconds.
-    let check: @Sendable (_ feed: FeedMessage, _ now: UInt64) -> [Int?]
+    let check: @Sendable (_ feed: FeedMessage, _ context: ComplianceContext) -> [Int?]
 
     /// Looks for what breaks the rule.
     ///
     /// - Parameters:
     ///   - feed: The feed as it is to be published.
-    ///   - now: The application clock, POSIX seconds.
+    ///   - context: What it is held against.
     /// - Returns: One finding for each entity that breaks the rule, or one for the header.
-    public func findings(in feed: FeedMessage, now: UInt64) -> [ComplianceFinding] {
-        check(feed, now).map { index in
+    public func findings(
+        in feed: FeedMessage,
+        _ context: ComplianceContext
+    ) -> [ComplianceFinding] {
+        check(feed, context).map { index in
             ComplianceFinding(
                 ruleID: id,
                 severity: severity,
@@ -38,6 +40,23 @@ public struct ComplianceRule: Sendable {
                 entityID: index.map { feed.entities[$0].id }
             )
         }
+    }
+}
+
+/// What a feed is held against.
+public struct ComplianceContext: Sendable {
+    /// The application clock, POSIX seconds.
+    public var now: UInt64
+    /// The schedule that the feed speaks of; without one its rules find nothing.
+    public var schedule: ScheduleIndex?
+    /// For trip updates the positions published beside them; nil where there are none.
+    public var positions: FeedMessage?
+
+    /// Makes a context.
+    public init(now: UInt64, schedule: ScheduleIndex? = nil, positions: FeedMessage? = nil) {
+        self.now = now
+        self.schedule = schedule
+        self.positions = positions
     }
 }
 
@@ -56,10 +75,18 @@ public struct ComplianceFinding: Equatable, Sendable {
 extension FeedMessage {
     /// Checks the feed against every rule.
     ///
-    /// - Parameter now: The application clock, POSIX seconds.
+    /// - Parameters:
+    ///   - now: The application clock, POSIX seconds.
+    ///   - schedule: The schedule that the feed speaks of.
+    ///   - positions: For trip updates, the positions published beside them.
     /// - Returns: What breaks a rule, in the order of the rules.
-    public func complianceFindings(now: UInt64) -> [ComplianceFinding] {
-        ComplianceRule.all.flatMap { $0.findings(in: self, now: now) }
+    public func complianceFindings(
+        now: UInt64,
+        schedule: ScheduleIndex? = nil,
+        positions: FeedMessage? = nil
+    ) -> [ComplianceFinding] {
+        let context = ComplianceContext(now: now, schedule: schedule, positions: positions)
+        return ComplianceRule.all.flatMap { $0.findings(in: self, context) }
     }
 }
 
@@ -69,8 +96,13 @@ extension ComplianceRule {
     /// A timestamp above it, in the year 2286, can only be in milliseconds (E001).
     static let largestPlausibleTimestamp: UInt64 = 10_000_000_000
 
-    /// Every rule, by id.
-    public static let all: [ComplianceRule] = [
+    /// Every rule that one feed alone can break; what needs two feeds in a row (E017, E018) is the
+    /// builder's to keep.
+    public static let all: [ComplianceRule] =
+        feedRules + tripRules + positionRules + stopTimeRules
+
+    /// Rules about times, ids and the header.
+    static let feedRules: [ComplianceRule] = [
         ComplianceRule(id: "E001", title: "a timestamp is not in POSIX seconds", severity: .error) {
             feed,
             _ in
@@ -84,23 +116,6 @@ extension ComplianceRule {
             severity: .error
         ) { feed, _ in
             feed.indices { ($0.newestTimestamp ?? 0) > (feed.header.timestamp ?? 0) }
-        },
-        ComplianceRule(id: "E026", title: "a position is not on the earth", severity: .error) {
-            feed,
-            _ in
-            feed.indices { entity in
-                guard let position = entity.vehicle?.position else { return false }
-                return !(-90...90).contains(position.latitude)
-                    || !(-180...180).contains(position.longitude)
-            }
-        },
-        ComplianceRule(id: "E027", title: "a bearing is outside 0 to 360", severity: .error) {
-            feed,
-            _ in
-            feed.indices { entity in
-                guard let bearing = entity.vehicle?.position?.bearing else { return false }
-                return !(0...360).contains(bearing)
-            }
         },
         ComplianceRule(id: "E038", title: "the version is unknown", severity: .error) { feed, _ in
             ["1.0", "2.0"].contains(feed.header.gtfsRealtimeVersion) ? [] : [nil]
@@ -125,8 +140,8 @@ extension ComplianceRule {
         },
         ComplianceRule(id: "E050", title: "a timestamp is in the future", severity: .error) {
             feed,
-            now in
-            let (sum, overflow) = now.addingReportingOverflow(futureToleranceSeconds)
+            context in
+            let (sum, overflow) = context.now.addingReportingOverflow(futureToleranceSeconds)
             let limit = overflow ? UInt64.max : sum
             return ((feed.header.timestamp ?? 0) > limit ? [nil] : [])
                 + feed.indices { ($0.newestTimestamp ?? 0) > limit }
@@ -159,40 +174,11 @@ extension ComplianceRule {
                 return vehicle.vehicle?.id?.isEmpty ?? true
             }
         },
-        ComplianceRule(id: "A001", title: "a speed is negative or no number", severity: .error) {
-            feed,
-            _ in
-            feed.indices { entity in
-                guard let speed = entity.vehicle?.position?.speed else { return false }
-                return !(speed >= 0 && speed.isFinite)
-            }
-        },
-        ComplianceRule(
-            id: "A002",
-            title: "a trip descriptor names neither trip nor route",
-            severity: .error
-        ) { feed, _ in
-            feed.indices { entity in
-                entity.hasTrip { trip in
-                    (trip.tripID?.isEmpty ?? true) && (trip.routeID?.isEmpty ?? true)
-                }
-            }
-        },
-        ComplianceRule(id: "A003", title: "a start date is not eight digits", severity: .error) {
-            feed,
-            _ in
-            feed.indices { entity in
-                entity.hasTrip { trip in
-                    guard let date = trip.startDate?.utf8 else { return false }
-                    return date.count != 8 || !date.allSatisfy { (0x30...0x39).contains($0) }
-                }
-            }
-        },
     ]
 }
 
 extension FeedMessage {
-    fileprivate func indices(where breaks: (FeedEntity) -> Bool) -> [Int?] {
+    func indices(where breaks: (FeedEntity) -> Bool) -> [Int?] {
         var found: [Int?] = []
         for index in entities.indices where breaks(entities[index]) { found.append(index) }
         return found
@@ -206,7 +192,7 @@ extension FeedEntity {
         return max(update, vehicle?.timestamp ?? 0)
     }
 
-    fileprivate func hasTrip(where breaks: (TripDescriptor) -> Bool) -> Bool {
+    func hasTrip(where breaks: (TripDescriptor) -> Bool) -> Bool {
         (vehicle?.trip.map(breaks) ?? false) || (tripUpdate.map { breaks($0.trip) } ?? false)
     }
 }

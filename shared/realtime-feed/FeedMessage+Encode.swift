@@ -14,9 +14,51 @@ extension FeedMessage {
         writer.message(1) { header.write(to: &$0) }
         return writer.bytes
     }
+
+    /// The entities alone, as the fields of a feed.
+    ///
+    /// Behind a header's ``FeedHeader/encodedField()`` and behind each other, such pieces are a feed.
+    ///
+    /// - Parameter entities: In the order of the feed.
+    /// - Returns: Bytes that are a feed but for its header.
+    public static func encodedFields(of entities: [FeedEntity]) -> [UInt8] {
+        var writer = ReverseWriter(capacity: 64 + entities.count * 160)
+        for entity in entities.reversed() {
+            writer.message(2) { entity.write(to: &$0) }
+        }
+        return writer.bytes
+    }
+
+    /// How many entities ``encodedFields(of:)`` was given.
+    public static func entityCount(inFields bytes: [UInt8]) -> Int {
+        var count = 0
+        var index = 0
+        while index < bytes.count {
+            index += 1
+            var length = 0
+            var shift = 0
+            while index < bytes.count {
+                let byte = bytes[index]
+                length |= Int(byte & 0x7F) << shift
+                index += 1
+                guard byte & 0x80 != 0, shift < 28 else { break }
+                shift += 7
+            }
+            index += length
+            count += 1
+        }
+        return count
+    }
 }
 
 extension FeedHeader {
+    /// The header as the first field of a feed.
+    public func encodedField() -> [UInt8] {
+        var writer = ReverseWriter(capacity: 64)
+        writer.message(1) { write(to: &$0) }
+        return writer.bytes
+    }
+
     fileprivate func write(to writer: inout ReverseWriter) {
         if let timestamp { writer.varint(3, timestamp) }
         if let incrementality { writer.varint(2, UInt64(incrementality.rawValue)) }

@@ -40,6 +40,7 @@ enum FeedTables {
         let name = table.column("stop_name")
         let latitude = table.column("stop_lat")
         let longitude = table.column("stop_lon")
+        let type = table.column("location_type")
         var stops: [StopID: Stop] = [:]
         while try table.next() {
             let north = try table.degrees("stop_lat", latitude, most: 90)
@@ -53,7 +54,8 @@ enum FeedTables {
             stops[stopID] = Stop(
                 id: stopID,
                 name: table.text(table[name]),
-                coordinate: coordinate
+                coordinate: coordinate,
+                locationType: (try? table.integer("location_type", type)) ?? 0
             )
         }
         counts.stops = table.rowCount
@@ -145,12 +147,15 @@ enum FeedTables {
     static func frequencies(
         _ files: FeedFiles,
         _ trips: InternTable
-    ) throws(ScheduleError) -> Set<Int> {
-        guard var table = try files.optional("frequencies.txt") else { return [] }
+    ) throws(ScheduleError) -> [Int: TripFacts.Frequency] {
+        guard var table = try files.optional("frequencies.txt") else { return [:] }
         let id = try table.required("trip_id")
-        var found: Set<Int> = []
+        let exact = table.column("exact_times")
+        var found: [Int: TripFacts.Frequency] = [:]
         while try table.next() {
-            if let trip = trips.find(table[id], of: table) { found.insert(trip) }
+            guard let trip = trips.find(table[id], of: table) else { continue }
+            let isExact = ((try? table.integer("exact_times", exact)) ?? 0) == 1
+            found[trip] = isExact ? .exact : .approximate
         }
         return found
     }

@@ -68,8 +68,13 @@ public enum ScheduleLoader {
         var builder = TripBuilder(rows, tripCount: trips.rows.count, stops: stops)
         let riderTrips = trips.rows.enumerated().compactMap { index, row -> Trip? in
             guard row.shape >= 0, let shape = built[row.shape] else { return nil }
-            let isFrequent = frequent.contains(index)
+            let isFrequent = frequent[index] != nil
             return builder.trip(index, row, shape: shape, isFrequencyBased: isFrequent)
+        }
+        let shaped = Set(riderTrips.map(\.id))
+        var others: [TripID: TripFacts] = [:]
+        for (index, row) in trips.rows.enumerated() where !shaped.contains(row.id) {
+            others[row.id] = row.facts(rows.firstCalls[index]?.arrival, frequent[index])
         }
         counts.riderTrips = riderTrips.count
         return ScheduleIndex(
@@ -79,6 +84,10 @@ public enum ScheduleLoader {
             calendars: calendars,
             routes: routes,
             stops: Array(stops.values),
+            otherTrips: others,
+            frequencies: Dictionary(
+                uniqueKeysWithValues: frequent.map { (trips.rows[$0.key].id, $0.value) }
+            ),
             counts: counts
         )
     }

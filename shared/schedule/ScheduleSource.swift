@@ -19,7 +19,8 @@ public struct LoadedSchedule: Sendable {
 /// The schedule is swapped as a whole; who holds the one before keeps it. A failed refresh changes
 /// nothing. Loading runs on a thread of its own, never on the cooperative pool.
 public final class ScheduleSource: Sendable {
-    private let location: String
+    /// The path or address that is configured.
+    public let location: String
     private let fetch: @Sendable (_ url: String) async throws -> [UInt8]
     private let now: @Sendable () -> UnixSeconds
     private let sleep: @Sendable (Duration) async throws -> Void
@@ -57,20 +58,29 @@ public final class ScheduleSource: Sendable {
     ///
     /// - Throws: ``ScheduleError``; the schedule in use stays.
     public func load() async throws(ScheduleError) {
-        let bytes = try await bytes()
+        try await use(try await fetched(), from: location)
+    }
+
+    /// Puts a schedule to use that somebody else fetched.
+    ///
+    /// - Parameters:
+    ///   - bytes: The zip.
+    ///   - place: The path or address that it came from.
+    /// - Throws: ``ScheduleError``; the schedule in use stays.
+    public func use(_ bytes: [UInt8], from place: String) async throws(ScheduleError) {
         let hash = Self.text(FNV1a.hash(bytes))
         if let current, current.contentHash == hash {
             logger.debug("schedule unchanged", ["schedule.hash": .text(hash)])
             return
         }
-        let name = ScheduleLoader.fileName(location)
+        let name = ScheduleLoader.fileName(place)
         let result = await WorkerThread.run { () -> Result<ScheduleIndex, ScheduleError> in
             Result { () throws(ScheduleError) in try ScheduleLoader.load(zip: bytes, name: name) }
         }
         let index = try result.get()
         let loaded = LoadedSchedule(
             index: index,
-            source: location,
+            source: place,
             contentHash: hash,
             loadedAt: now()
         )
@@ -103,7 +113,10 @@ public final class ScheduleSource: Sendable {
         }
     }
 
-    private func bytes() async throws(ScheduleError) -> [UInt8] {
+    /// The bytes of the zip as they are now at its place; nothing is put to use.
+    ///
+    /// - Throws: ``ScheduleError`` when they cannot be had.
+    public func fetched() async throws(ScheduleError) -> [UInt8] {
         guard location.hasPrefix("http://") || location.hasPrefix("https://") else {
             let path = location
             let result = await WorkerThread.run { () -> Result<[UInt8], ScheduleError> in

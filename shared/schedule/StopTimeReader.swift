@@ -18,6 +18,8 @@ struct StopTimeReader {
     private(set) var arrivals: [Int32] = []
     private(set) var departures: [Int32] = []
     private(set) var distances: [Double] = []
+    /// By trip, of the trips whose rows are not kept: the lowest sequence and its arrival.
+    private(set) var firstCalls: [Int: (sequence: Int, arrival: Int32)] = [:]
 
     /// Reads the table.
     ///
@@ -58,7 +60,13 @@ struct StopTimeReader {
             let arrives = try table.time("arrival_time", arrival)
             let departs = try table.time("departure_time", departure)
             let along = try table.decimal("shape_dist_traveled", distance)
-            guard current >= 0, isWanted?[current] ?? true else { continue }
+            guard current >= 0 else { continue }
+            guard isWanted?[current] ?? true else {
+                if let known = firstCalls[current], known.sequence <= number { continue }
+                let time = (arrives ?? departs).map { Int32($0) } ?? Self.noTime
+                firstCalls[current] = (number, time)
+                continue
+            }
             trips.append(Int32(truncatingIfNeeded: current))
             stops.append(stopNumber(table[stop], of: table))
             sequence.append(Int32(truncatingIfNeeded: number))

@@ -10,6 +10,18 @@ struct TripBuilder {
         let directionID: Int?
         let headsign: String
         let shape: Int
+
+        /// What is known of the trip without its stop times.
+        func facts(_ firstArrival: Int32?, _ frequency: TripFacts.Frequency?) -> TripFacts {
+            let start = firstArrival.flatMap { $0 == StopTimeReader.noTime ? nil : Int($0) }
+            return TripFacts(
+                routeID: routeID,
+                serviceID: serviceID,
+                directionID: directionID,
+                startTime: start,
+                frequency: frequency
+            )
+        }
     }
 
     private struct Pattern: Hashable {

@@ -1,9 +1,9 @@
 internal import Glibc
 
 /// Runs one blocking piece of work on a thread of its own.
-enum WorkerThread {
+public enum WorkerThread {
     /// Waits for `body` without blocking the cooperative pool.
-    static func run<T: Sendable>(_ body: @escaping @Sendable () -> T) async -> T {
+    public static func run<T: Sendable>(_ body: @escaping @Sendable () -> T) async -> T {
         await withCheckedContinuation { continuation in
             let work = Work { continuation.resume(returning: body()) }
             let box = Unmanaged.passRetained(work)

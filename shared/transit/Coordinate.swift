@@ -62,3 +62,43 @@ public struct Projection: Hashable, Sendable {
         self.distanceToShape = distanceToShape
     }
 }
+
+/// A box of latitudes and longitudes that does not cross the date line.
+public struct CoordinateBox: Hashable, Sendable {
+    /// Degrees north.
+    public private(set) var latitudes: ClosedRange<Double>
+    /// Degrees east.
+    public private(set) var longitudes: ClosedRange<Double>
+
+    /// Makes a box of one place or makes it large enough for one more.
+    ///
+    /// - Parameters:
+    ///   - box: The box so far, nil for none.
+    ///   - place: What it must hold; nil and places that are not valid change nothing.
+    public static func extend(_ box: inout CoordinateBox?, by place: Coordinate?) {
+        guard let place, place.isValid else { return }
+        guard let old = box else {
+            box = CoordinateBox(
+                latitudes: place.latitude...place.latitude,
+                longitudes: place.longitude...place.longitude
+            )
+            return
+        }
+        let south = min(old.latitudes.lowerBound, place.latitude)
+        let north = max(old.latitudes.upperBound, place.latitude)
+        let west = min(old.longitudes.lowerBound, place.longitude)
+        let east = max(old.longitudes.upperBound, place.longitude)
+        box = CoordinateBox(latitudes: south...north, longitudes: west...east)
+    }
+
+    /// Whether a place lies in the box or at most so many metres outside.
+    public func contains(_ place: Coordinate, within metres: Double) -> Bool {
+        let north = metres / 111_195
+        let widest = max(abs(latitudes.lowerBound), abs(latitudes.upperBound))
+        let east = north / max(0.01, cos(min(89, widest) * .pi / 180))
+        return place.latitude >= latitudes.lowerBound - north
+            && place.latitude <= latitudes.upperBound + north
+            && place.longitude >= longitudes.lowerBound - east
+            && place.longitude <= longitudes.upperBound + east
+    }
+}

@@ -34,7 +34,12 @@ public final class ScheduleIndex: Sendable {
     /// The ids of all rider trips, sorted by bytes.
     public let tripIDs: [TripID]
 
+    /// The box around all shapes, or around all stops where there is no shape; nil without either.
+    public let bounds: CoordinateBox?
+
     private let trips: [TripID: Trip]
+    private let otherTrips: [TripID: TripFacts]
+    private let frequencies: [TripID: TripFacts.Frequency]
     private let tripsOfRoute: [RouteID: [TripID]]
     private let calendars: [ServiceID: ServiceCalendar]
     private let routesByID: [RouteID: Route]
@@ -52,6 +57,8 @@ public final class ScheduleIndex: Sendable {
     ///   - calendars: The days of each service; a service without one never runs.
     ///   - routes: The routes; one missing here is known by its id only.
     ///   - stops: The stops by name and place.
+    ///   - otherTrips: Trips that have no shape or no times, by id.
+    ///   - frequencies: The trips that frequencies.txt names.
     ///   - counts: What the files held; by default counted from the values here.
     public init(
         timeZone: TimeZoneRules,
@@ -60,6 +67,8 @@ public final class ScheduleIndex: Sendable {
         calendars: [ServiceID: ServiceCalendar],
         routes: [Route] = [],
         stops: [Stop] = [],
+        otherTrips: [TripID: TripFacts] = [:],
+        frequencies: [TripID: TripFacts.Frequency] = [:],
         counts: ScheduleCounts? = nil
     ) {
         self.timeZone = timeZone
@@ -72,7 +81,25 @@ public final class ScheduleIndex: Sendable {
         }
         routesByID = Dictionary(routes.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
         stopsByID = Dictionary(stops.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+        self.otherTrips = otherTrips
+        self.frequencies = frequencies
+        bounds = Self.box(self.trips.values, stops)
         self.counts = counts ?? Self.count(self.trips, calendars, routesByID, stopsByID)
+    }
+
+    private static func box(
+        _ trips: some Collection<Trip>,
+        _ stops: [Stop]
+    ) -> CoordinateBox? {
+        var seen: Set<ObjectIdentifier> = []
+        var box: CoordinateBox?
+        for trip in trips where seen.insert(ObjectIdentifier(trip.shape)).inserted {
+            for point in trip.shape.points { CoordinateBox.extend(&box, by: point) }
+        }
+        if box == nil {
+            for stop in stops { CoordinateBox.extend(&box, by: stop.coordinate) }
+        }
+        return box
     }
 
     private static func count(
@@ -102,6 +129,18 @@ public final class ScheduleIndex: Sendable {
 
     /// The trip with an id, if riders can be matched to it.
     public func trip(_ id: TripID) -> Trip? { trips[id] }
+
+    /// What the schedule says of any trip in it, with a shape or without.
+    public func facts(of id: TripID) -> TripFacts? {
+        guard let trip = trips[id] else { return otherTrips[id] }
+        return TripFacts(
+            routeID: trip.routeID,
+            serviceID: trip.serviceID,
+            directionID: trip.directionID,
+            startTime: trip.startTime,
+            frequency: frequencies[id] ?? (trip.isFrequencyBased ? .approximate : nil)
+        )
+    }
 
     /// The route with an id.
     public func route(_ id: RouteID) -> Route? { routesByID[id] }

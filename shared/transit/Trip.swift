@@ -120,6 +120,43 @@ public final class Trip: Sendable {
     }
 }
 
+/// What a schedule says of a trip whether or not riders can be matched to it.
+public struct TripFacts: Hashable, Sendable {
+    /// How frequencies.txt speaks of a trip.
+    public enum Frequency: Hashable, Sendable {
+        /// Runs at about that interval (`exact_times` 0): a run is known by its start time alone.
+        case approximate
+        /// Runs at exactly these times (`exact_times` 1).
+        case exact
+    }
+
+    /// The route it runs on.
+    public let routeID: RouteID
+    /// The calendar that says on which days it runs.
+    public let serviceID: ServiceID
+    /// `trips.direction_id`, 0 or 1.
+    public let directionID: Int?
+    /// The first arrival in seconds after the start of service; nil when the feed gives no time.
+    public let startTime: Int?
+    /// Set when frequencies.txt names the trip.
+    public let frequency: Frequency?
+
+    /// Makes the facts.
+    public init(
+        routeID: RouteID,
+        serviceID: ServiceID,
+        directionID: Int? = nil,
+        startTime: Int? = nil,
+        frequency: Frequency? = nil
+    ) {
+        self.routeID = routeID
+        self.serviceID = serviceID
+        self.directionID = directionID
+        self.startTime = startTime
+        self.frequency = frequency
+    }
+}
+
 /// A route as feeds and catalogues show it.
 public struct Route: Hashable, Sendable {
     /// `routes.route_id`.
@@ -169,11 +206,19 @@ public struct Stop: Hashable, Sendable {
     public let name: String
     /// Where it is; some kinds of stop have no place.
     public let coordinate: Coordinate?
+    /// `stops.location_type`; 0 is where vehicles stop.
+    public let locationType: Int
 
     /// Makes a stop.
-    public init(id: StopID, name: String = "", coordinate: Coordinate? = nil) {
+    public init(
+        id: StopID,
+        name: String = "",
+        coordinate: Coordinate? = nil,
+        locationType: Int = 0
+    ) {
         self.id = id
         self.name = name
         self.coordinate = coordinate
+        self.locationType = locationType
     }
 }

@@ -8,8 +8,10 @@ struct BenchMain {
         case "feed": FeedBench.run()
         case "verify": exit(VerifyBench.run())
         case "ingest": exit(await IngestBench.run())
+        case "predictions":
+            exit(PredictionBench.run(Array(CommandLine.arguments.dropFirst(2))))
         default:
-            print("usage: bench schedule|feed|ingest|verify")
+            print("usage: bench schedule|feed|ingest|verify|predictions")
             exit(2)
         }
     }

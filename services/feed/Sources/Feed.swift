@@ -4,6 +4,7 @@ internal import Messages
 internal import Schedule
 public import ServiceKit
 internal import Telemetry
+internal import Transit
 internal import Web
 
 /// The feed: drivers report here, and trip planners read.
@@ -14,6 +15,11 @@ public enum Feed {
         migrations: [
             Migration(name: "0001-drivers", bytes: PackageResources._001_drivers_sql),
             Migration(name: "0002-api-keys", bytes: PackageResources._002_api_keys_sql),
+            Migration(name: "0101-builder", bytes: PackageResources._101_builder_sql),
+            Migration(
+                name: "0102-schedule-archive",
+                bytes: PackageResources._102_schedule_archive_sql
+            ),
         ]
     )
 
@@ -31,7 +37,7 @@ public enum Feed {
     )
 
     private static func build(_ context: ServiceContext) async throws -> ServiceParts {
-        let schedule = try await ScheduleSettings.source(context)
+        let schedule = try await ScheduleSettings.follower(context)
         let bus = context.bus
         let intake = DriverIntake(
             DriverIntake.Surroundings(
@@ -52,32 +58,134 @@ public enum Feed {
             )
         )
         await intake.prepare()
+        let poller = poller(context)
         let publisher = FeedPublisher(
-            maxAge: context.settings[FeedSettings.pointAge].components.seconds,
-            metrics: context.metrics,
-            drivers: { intake.drivers(at: $0).published }
+            sources(context, intake, poller, schedule),
+            metrics: context.metrics
         )
+        let lock = BuilderLock(
+            database: context.databaseConfiguration,
+            instance: context.instance,
+            logger: context.logger,
+            metrics: context.metrics
+        )
+        let archivist = ScheduleArchivist(
+            follower: schedule,
+            database: context.database,
+            refreshPeriod: ScheduleSettings.refreshPeriod(context),
+            isBuilding: { lock.epoch != nil },
+            now: context.clock.now,
+            logger: context.logger
+        )
+        let turn = BuilderTurn(
+            publisher: publisher,
+            lock: lock,
+            poller: poller,
+            pollPeriod: context.settings[FeedSettings.trustedPoll],
+            clock: context.clock.now,
+            send: { bus.publish(topic: $0.topic, key: $0.key, body: $0.body) },
+            logger: context.logger
+        )
+        subscribe(context, publisher, turn)
+        let board = publisher.board
+        context.readiness.check { board.hasFeed ? .ready : .notReady("feed: none was built yet") }
+        var parts = ServiceParts(
+            endpoints: endpoints(context, intake, board, schedule) + intake.endpoints,
+            apiKeys: intake.apiKeys,
+            foundations: intake.foundations,
+            services: intake.services + [
+                ClosureService("schedule") { await archivist.run() },
+                ClosureService("replica") { await turn.followOthers() },
+                ClosureService("lock") { await turn.standForLock() },
+                ClosureService("agencies") { await turn.pollAgencies() },
+                ClosureService("builder") { await turn.build() },
+            ]
+        )
+        parts.maximumConnections = StreamEndpoint.maximumReaders + 1024
+        return parts
+    }
+
+    private static func poller(_ context: ServiceContext) -> AgencyPoller? {
+        let urls = context.settings[FeedSettings.trustedFeeds]
+        guard !urls.isEmpty else { return nil }
+        return AgencyPoller(
+            urls: urls,
+            clock: context.clock.now,
+            logger: context.logger,
+            metrics: context.metrics
+        )
+    }
+
+    private static func sources(
+        _ context: ServiceContext,
+        _ intake: DriverIntake,
+        _ poller: AgencyPoller?,
+        _ schedule: ScheduleFollower
+    ) -> FeedPublisher.Sources {
+        let settings = context.settings
+        var sources = FeedPublisher.Sources()
+        sources.instance = context.instance
+        sources.rules.riderMaxAge = settings[FeedSettings.pointAge].components.seconds
+        sources.rules.trustedAge.maximum = settings[FeedSettings.trustedAge].components.seconds
+        sources.rules.includesAgency = settings[FeedSettings.includesAgency]
+        sources.rules.predictsAgency = settings[FeedSettings.predictsAgency]
+        let tracker = intake.tracker
+        sources.drivers = { tracker.live(at: $0) }
+        if let poller { sources.agencies = { (poller.feeds, poller.version) } }
+        sources.schedule = { schedule.current?.index }
+        return sources
+    }
+
+    /// What the feed hears on the bus.
+    private static func subscribe(
+        _ context: ServiceContext,
+        _ publisher: FeedPublisher,
+        _ turn: BuilderTurn
+    ) {
+        let bus = context.bus
         if context.settings[FeedSettings.riderMode] {
             bus.subscribe(topic: BusTopics.estimates, of: ServiceNames.verifier) {
                 publisher.heard($0.body)
             }
         }
-        let clock = context.clock
-        publisher.tick(at: clock.now())
-        let feed = FeedEndpoints(publisher: publisher, access: intake.feedAccess)
-        return ServiceParts(
-            endpoints: feed.all + intake.endpoints,
-            apiKeys: intake.apiKeys,
-            foundations: intake.foundations,
-            services: intake.services + [
-                ClosureService("schedule") { await ScheduleSettings.refresh(schedule, context) },
-                ClosureService("builder") {
-                    while !Task.isCancelled {
-                        publisher.tick(at: clock.now())
-                        try? await Task.sleep(for: FeedPublisher.period)
-                    }
-                },
-            ]
+        bus.subscribe(topic: BusTopics.trusted, of: ServiceNames.feed) {
+            turn.heardTrusted($0.body)
+        }
+        bus.subscribe(topic: BusTopics.built, of: ServiceNames.feed) {
+            turn.heardBuilt($0.body, key: $0.key)
+        }
+    }
+
+    private static func endpoints(
+        _ context: ServiceContext,
+        _ intake: DriverIntake,
+        _ board: FeedBoard,
+        _ schedule: ScheduleFollower
+    ) -> [Endpoint] {
+        let feeds = FeedEndpoints(
+            board: board,
+            access: intake.feedAccess,
+            includesAgency: context.settings[FeedSettings.includesAgency]
         )
+        let catalogue = FeedCatalogue(
+            board: board,
+            agency: { schedule.current?.index.agencyName ?? "" },
+            publicURL: context.settings[FeedSettings.publicURL] ?? "",
+            licence: context.settings[FeedSettings.licence]
+        )
+        let hub = StreamHub(
+            maximumReaders: StreamEndpoint.maximumReaders,
+            metrics: context.metrics,
+            feed: { board.feed(.vehiclePositions) }
+        )
+        board.onChange { [weak hub] kind in
+            if kind == .vehiclePositions { hub?.feedChanged() }
+        }
+        let stream = StreamEndpoint(
+            hub: hub,
+            access: feeds.access,
+            includesAgency: feeds.includesAgency
+        )
+        return feeds.all + [catalogue.endpoint, stream.endpoint]
     }
 }

@@ -4,93 +4,224 @@ internal import Synchronization
 internal import Telemetry
 internal import Transit
 
-/// Keeps what was heard and the feed that was built from it.
+/// Keeps what was heard, builds the feeds while it is this process's turn, and has the newest ones ready.
 final class FeedPublisher: Sendable {
     /// How often the feed is built (spec 0).
     static let period = Duration.seconds(1)
 
-    private struct State {
-        var board = EstimateBoard()
-        var builder = FeedBuilder()
-        var published = PublishedFeed(
-            FeedMessage(
-                header: FeedHeader(
-                    gtfsRealtimeVersion: "2.0",
-                    incrementality: .fullDataset,
-                    timestamp: 0
-                )
-            )
-        )
+    /// Where the knowledge comes from.
+    struct Sources: Sendable {
+        /// This process on the bus.
+        var instance = "feed"
+        var rules = FeedAssembly.Rules()
+        /// All live reports of drivers at a moment, by vehicle.
+        var drivers: @Sendable (UnixSeconds) -> [LiveVehicle] = { _ in [] }
+        /// The agencies' feeds with a number that rises when they say something else.
+        var agencies: @Sendable () -> (feeds: [AgencyFeed], version: UInt64) = { ([], 0) }
+        /// The schedule in use.
+        var schedule: @Sendable () -> ScheduleIndex? = { nil }
     }
 
-    private let maxAge: Int64
-    private let drivers: @Sendable (UnixSeconds) -> [LiveVehicle]
-    private let metrics: Metrics
-    private let state = Mutex(State())
-    private let undecodable: Counter
-    private let builds: Counter
-    private let withheld = Mutex<[String: Counter]>([:])
+    /// What goes to the other services.
+    struct Message: Sendable {
+        let topic: String
+        let key: String
+        let body: [UInt8]
+    }
+
+    private struct Heard {
+        var estimates = EstimateBoard()
+        var inherited = InheritedTrust()
+    }
+
+    private struct Work {
+        var assembly: FeedAssembly
+        var epoch: UInt64 = 0
+        var tick: UInt64 = 0
+    }
+
+    let board: FeedBoard
+    private let sources: Sources
+    private let metrics: FeedMetrics
+    private let heard = Mutex(Heard())
+    private let work: Mutex<Work>
 
     /// Makes a publisher.
     ///
     /// - Parameters:
-    ///   - maxAge: Seconds after which an estimate is left out.
+    ///   - sources: Where the knowledge comes from.
+    ///   - board: Gets what is built here.
     ///   - metrics: Counts builds and what they left out.
-    ///   - drivers: The drivers' reports of a moment, fresh and one for each trip, by vehicle.
-    init(
-        maxAge: Int64,
-        metrics: Metrics,
-        drivers: @escaping @Sendable (UnixSeconds) -> [LiveVehicle] = { _ in [] }
-    ) {
-        self.maxAge = maxAge
-        self.drivers = drivers
-        self.metrics = metrics
-        undecodable = metrics.counter(
-            "feed_estimates_undecodable_total",
-            help: "Estimates on the bus that were not understood."
-        )
-        builds = metrics.counter("feed_builds_total", help: "Feeds that differed from the last.")
-        metrics.gauge("feed_entities_items", help: "Entities in the feed.") { [weak self] in
-            Double(self?.published.entityCount ?? 0)
-        }
+    init(_ sources: Sources, board: FeedBoard = FeedBoard(), metrics: Metrics) {
+        self.sources = sources
+        self.board = board
+        self.metrics = FeedMetrics(metrics, board: board)
+        work = Mutex(Work(assembly: FeedAssembly(sources.rules)))
     }
 
-    /// The feed of the moment.
-    var published: PublishedFeed { state.withLock { $0.published } }
+    /// This process on the bus.
+    var instance: String { sources.instance }
+
+    /// The positions of the moment.
+    var published: PublishedFeed { board.feed(.vehiclePositions) }
 
     /// Hears a slot's estimates.
     func heard(_ body: [UInt8]) {
         guard let estimates = try? Estimates(decoding: body) else {
-            undecodable.add()
-            return
+            return metrics.undecodable.add()
         }
-        _ = state.withLock { $0.board.hear(estimates) }
+        heard.withLock { _ = $0.estimates.hear(estimates) }
     }
 
-    /// Builds the feed of this second; when nothing changed the last one stands.
-    func tick(at now: UnixSeconds) {
-        let drivers = drivers(now)
-        let build = state.withLock { state -> FeedBuilder.Build? in
-            let estimates = state.board.fresh(at: now, maxAge: maxAge)
-            guard let build = state.builder.tick(estimates, drivers: drivers, at: now) else {
-                return nil
-            }
-            state.published = PublishedFeed(build.message)
-            return build
+    /// Hears what another builder says of trusted vehicles.
+    ///
+    /// - Returns: Its epoch.
+    func heardTrusted(_ body: [UInt8]) -> UInt64 {
+        guard let message = try? TrustedVehicles(decoding: body) else {
+            metrics.undecodable.add()
+            return 0
         }
-        guard let build else { return }
-        builds.add()
-        for (rule, count) in build.withheld { counter(of: rule).add(count) }
+        heard.withLock { $0.inherited.hear(message) }
+        return message.epoch
+    }
+
+    /// Hears a feed that another builder made.
+    ///
+    /// - Returns: Its epoch.
+    func heardBuilt(_ body: [UInt8], key: String) -> UInt64 {
+        guard let kind = FeedKind(rawValue: key), let built = try? BuiltFeed(decoding: body) else {
+            metrics.undecodable.add()
+            return 0
+        }
+        board.take(built, kind)
+        return built.epoch
+    }
+
+    /// Builds the feeds of this second; when nothing changed the last ones stand.
+    ///
+    /// Takes its time: not for the cooperative pool nor the HTTP loop.
+    ///
+    /// - Parameters:
+    ///   - now: The application clock.
+    ///   - epoch: Under which this process builds.
+    /// - Returns: What the other services are told.
+    @discardableResult
+    func tick(at now: UnixSeconds, epoch: UInt64 = 1) -> [Message] {
+        let agencies = sources.agencies()
+        let (estimates, inherited) = heard.withLock { ($0.estimates, $0.inherited) }
+        let known = FeedAssembly.Knowledge(
+            estimates: estimates,
+            inherited: inherited,
+            agencies: agencies.feeds,
+            agenciesVersion: agencies.version,
+            drivers: sources.drivers(now),
+            schedule: sources.schedule()
+        )
+        let stamp = BuilderStamp(instance: sources.instance, epoch: epoch)
+        return work.withLock { work in
+            if work.epoch != epoch { begin(&work, epoch) }
+            let outcome = work.assembly.tick(known, stamp: stamp, at: now)
+            metrics.count(outcome)
+            var messages: [Message] = []
+            for (kind, build) in [
+                (FeedKind.vehiclePositions, outcome.positions),
+                (.tripUpdates, outcome.tripUpdates),
+            ] {
+                guard let build else { continue }
+                work.tick += 1
+                let built = BuiltFeed(build, stamp: stamp, tick: work.tick)
+                board.take(built, kind)
+                messages.append(
+                    Message(topic: BusTopics.built, key: kind.rawValue, body: built.encoded())
+                )
+            }
+            if let trusted = outcome.trusted {
+                messages.append(
+                    Message(topic: BusTopics.trusted, key: "", body: trusted.encoded())
+                )
+            }
+            return messages
+        }
+    }
+
+    /// A turn begins: where another builder stopped, this one goes on.
+    private func begin(_ work: inout Work, _ epoch: UInt64) {
+        let positions = board.feed(.vehiclePositions)
+        work.epoch = epoch
+        work.tick = 0
+        work.assembly.follow(
+            positionsHeader: positions.built.headerTimestamp,
+            updatesHeader: board.feed(.tripUpdates).built.headerTimestamp,
+            agencyEntities: sources.rules.includesAgency ? positions.entities(of: .agency) : []
+        )
+    }
+}
+
+/// What the feed counts.
+private struct FeedMetrics: Sendable {
+    let undecodable: Counter
+    private let builds: Counter
+    private let withheld: LabelledCounter
+    private let mended: LabelledCounter
+
+    init(_ metrics: Metrics, board: FeedBoard) {
+        undecodable = metrics.counter(
+            "feed_messages_undecodable_total",
+            help: "Estimates, snapshots and feeds on the bus that were not understood."
+        )
+        builds = metrics.counter("feed_builds_total", help: "Feeds that differed from the last.")
+        withheld = LabelledCounter(
+            metrics,
+            "feed_entities_withheld_total",
+            help: "Entities left out because they broke a rule of GTFS-Realtime."
+        )
+        mended = LabelledCounter(
+            metrics,
+            "feed_entities_mended_total",
+            help: "Entities put right from the schedule because they broke a rule."
+        )
+        for kind in FeedKind.allCases {
+            metrics.gauge(
+                "feed_entities_items",
+                help: "Entities in the feed.",
+                labels: ["feed": kind.rawValue]
+            ) { [weak board] in Double(board?.feed(kind).entityCount ?? 0) }
+            metrics.gauge(
+                "feed_header_timestamp_seconds",
+                help: "The header time of the newest feed.",
+                labels: ["feed": kind.rawValue]
+            ) { [weak board] in Double(board?.feed(kind).built.headerTimestamp ?? 0) }
+        }
+    }
+
+    func count(_ outcome: FeedAssembly.Outcome) {
+        if outcome.positions != nil { builds.add() }
+        withheld.add(outcome.withheld)
+        mended.add(outcome.mended)
+    }
+}
+
+/// One counter for each rule, made when it is first needed; the rules are a fixed list.
+private final class LabelledCounter: Sendable {
+    private let metrics: Metrics
+    private let name: String
+    private let help: String
+    private let counters = Mutex<[String: Counter]>([:])
+
+    init(_ metrics: Metrics, _ name: String, help: String) {
+        self.metrics = metrics
+        self.name = name
+        self.help = help
+    }
+
+    func add(_ counts: [String: Int]) {
+        for (rule, count) in counts { counter(of: rule).add(count) }
     }
 
     private func counter(of rule: String) -> Counter {
-        withheld.withLock { counters in
+        counters.withLock { counters in
             if let counter = counters[rule] { return counter }
-            let counter = metrics.counter(
-                "feed_entities_withheld_total",
-                help: "Entities left out because they broke a rule of GTFS-Realtime.",
-                labels: ["rule": rule]
-            )
+            let counter = metrics.counter(name, help: help, labels: ["rule": rule])
             counters[rule] = counter
             return counter
         }

@@ -57,8 +57,50 @@ enum FeedSettings {
         "How far behind the schedule is still on it, as drivers' apps show it."
     ).lenient
 
+    static let trustedFeeds = Setting.list(
+        "TRUSTED_GTFS_RT_URLS",
+        "The agencies' GTFS-Realtime feeds with vehicle positions, http or https."
+    )
+    static let trustedPoll = Setting.duration(
+        "TRUSTED_FEED_POLL",
+        default: .seconds(30),
+        in: .seconds(1)...(.seconds(3600)),
+        "How often agencies' feeds are asked."
+    ).lenient
+    static let trustedAge = Setting.duration(
+        "TRUSTED_FEED_MAX_AGE",
+        default: .seconds(300),
+        in: .seconds(1)...(.seconds(3600)),
+        "How old a trusted vehicle may be to be compared with."
+    ).lenient
+    static let includesAgency = Setting.flag(
+        "FEED_INCLUDE_AGENCY",
+        default: false,
+        "Whether agencies' vehicles are published beside drivers' and riders'."
+    )
+    static let predictsAgency = Setting.flag(
+        "FEED_PREDICT_AGENCY",
+        default: false,
+        "Whether arrivals are predicted of agencies' vehicles that come without trip updates."
+    )
+    static let publicURL = Setting.optionalText(
+        "FEED_PUBLIC_URL",
+        allowed: "an http or https address without a slash at its end",
+        "Where the public reaches the feeds, for feeds.json; addresses without a host by default.",
+        where: {
+            ($0.hasPrefix("http://") || $0.hasPrefix("https://")) && !$0.hasSuffix("/")
+        }
+    )
+    static let licence = Setting.text(
+        "FEED_LICENCE",
+        default: "",
+        "The licence under which the feeds may be used, for feeds.json."
+    )
+
     static var declarations: [SettingDeclaration] {
         [
+            trustedFeeds.declaration, trustedPoll.declaration, trustedAge.declaration,
+            includesAgency.declaration, predictsAgency.declaration, publicURL.declaration, licence.declaration,
             pointAge.declaration, riderMode.declaration, staleness.declaration,
             feedAuth.declaration, retention.declaration, tilesURL.declaration,
             shapeDistance.declaration, scheduleEarly.declaration, scheduleLate.declaration,

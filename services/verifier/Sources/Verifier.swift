@@ -37,7 +37,7 @@ public enum Verifier {
         // Without riders nothing is owned, stored or loaded, and that is all that is asked of it.
         guard context.settings[VerifierSettings.riderMode] else { return ServiceParts() }
         let thresholds = VerifierSettings.thresholds(context.settings)
-        let schedule = try await ScheduleSettings.source(context)
+        let schedule = try await ScheduleSettings.follower(context)
         let trusted = TrustedBoard(thresholds: thresholds)
         let clock = context.clock
         let circumstances: @Sendable () -> Circumstances = {
@@ -85,7 +85,7 @@ public enum Verifier {
         return ServiceParts(
             foundations: [ClosingService("writer") { await node.close() }],
             services: [
-                ClosureService("schedule") { await ScheduleSettings.refresh(schedule, context) },
+                ClosureService("schedule") { await schedule.run() },
                 ClosureService("slots") { try await node.keepSlots() },
                 ClosureService("estimates") { try await node.publishEstimates() },
                 ClosureService("reaper") { try await node.reap() },

@@ -110,6 +110,8 @@ public struct ServiceParts: Sendable {
     public var authorizer: (any Authorizer)?
     /// Who decides on callers of endpoints for holders of API keys.
     public var apiKeys: (any Authorizer)?
+    /// Open connections beyond which requests are answered 503; nil for the server's own limit.
+    public var maximumConnections: Int?
     /// Parts that answers on the bus depend on, such as a writer; stopped after the bus.
     public var foundations: [any Service]
     /// Parts that use the bus, such as pollers and tickers; stopped before it.

@@ -144,6 +144,7 @@ struct ServiceProcess: Sendable {
             host: settings[StandardSettings.host],
             port: settings[port]
         )
+        if let limit = parts.maximumConnections { configuration.maximumConnections = limit }
         configuration.trustsProxyHeaders = settings[StandardSettings.trustsProxy]
         configuration.headTimeLimit = settings[StandardSettings.readTimeout]
         configuration.bodyTimeLimit = settings[StandardSettings.readTimeout]

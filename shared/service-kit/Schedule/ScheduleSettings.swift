@@ -1,5 +1,5 @@
 internal import Glibc
-public import Schedule
+internal import Schedule
 internal import Telemetry
 internal import Transit
 
@@ -21,24 +21,30 @@ public enum ScheduleSettings {
         [location.declaration, refreshPeriod.declaration]
     }
 
-    /// Makes the source and loads the schedule.
+    /// How often the builder fetches the schedule again.
+    public static func refreshPeriod(_ context: ServiceContext) -> Duration {
+        context.settings[refreshPeriod]
+    }
+
+    /// Makes a follower and gives it a first schedule.
     ///
-    /// - Parameter context: The surroundings of the service.
-    /// - Returns: A source with a schedule in it.
+    /// - Parameter context: The surroundings of the service; it must have a database.
+    /// - Returns: A follower with a schedule in it, whose ``ScheduleFollower/run()`` is the service's to run.
     /// - Throws: `ScheduleError` naming file, line and reason; the start stops with it.
-    public static func source(_ context: ServiceContext) async throws -> ScheduleSource {
+    public static func follower(_ context: ServiceContext) async throws -> ScheduleFollower {
         let source = ScheduleSource(
             location: context.settings[location],
             fetch: { url in try await ScheduleDownload.bytes(url) },
             now: context.clock.now,
             logger: context.logger
         )
-        try await source.load()
-        return source
-    }
-
-    /// Fetches the schedule again and again until the task is cancelled.
-    public static func refresh(_ source: ScheduleSource, _ context: ServiceContext) async {
-        await source.run(every: context.settings[refreshPeriod])
+        let follower = ScheduleFollower(
+            source: source,
+            archive: ScheduleArchive(context.database),
+            location: context.settings[location],
+            logger: context.logger
+        )
+        try await follower.start()
+        return follower
     }
 }

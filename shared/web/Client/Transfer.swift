@@ -6,6 +6,9 @@ internal import Synchronization
 /// `@unchecked Sendable`: the client's thread alone touches it after it was queued, but for the
 /// cancellation mark, which is atomic.
 final class Transfer: @unchecked Sendable {
+    /// Bytes of header lines that one request may bring, redirects included; libcurl bounds a line.
+    static let headerBytes = 256 << 10
+
     let url: String
     let method: HTTPMethod
     let headers: [(String, String)]
@@ -17,7 +20,9 @@ final class Transfer: @unchecked Sendable {
     private var headerList: UnsafeMutablePointer<curl_slist>?
     private var received: [UInt8] = []
     private var receivedHeaders = HTTPHeaders()
+    private var receivedHeaderBytes = 0
     private var isTooLarge = false
+    private var hasTooManyHeaders = false
 
     init(
         url: String,
@@ -105,18 +110,26 @@ final class Transfer: @unchecked Sendable {
     }
 
     /// Takes in a header line; a status line begins a new answer, as after a redirect.
-    func receiveHeader(_ line: UnsafeBufferPointer<UInt8>) {
+    ///
+    /// - Returns: False beyond the limit, which ends the transfer.
+    func receiveHeader(_ line: UnsafeBufferPointer<UInt8>) -> Bool {
+        receivedHeaderBytes += line.count
+        guard receivedHeaderBytes <= Self.headerBytes else {
+            hasTooManyHeaders = true
+            return false
+        }
         if line.starts(with: "HTTP/".utf8) {
             receivedHeaders = HTTPHeaders()
             received = []
-            return
+            return true
         }
-        guard let colon = line.firstIndex(of: 0x3A) else { return }
+        guard let colon = line.firstIndex(of: 0x3A) else { return true }
         let value = line[(colon + 1)...].filter { $0 != 0x0D && $0 != 0x0A }
         receivedHeaders.append(
             name: line[..<colon],
             value: value.drop { $0 == 0x20 || $0 == 0x09 }
         )
+        return true
     }
 
     /// Answers the caller, once.
@@ -140,6 +153,9 @@ final class Transfer: @unchecked Sendable {
 
     private func error(_ result: CURLcode) -> HTTPClientError {
         if isTooLarge { return .tooLarge(limit: limits.bodyBytes) }
+        if hasTooManyHeaders {
+            return .failed("the answer has more than \(Self.headerBytes) bytes of headers")
+        }
         let reason = String(cString: curl_easy_strerror(result))
         switch result {
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL: return .invalidURL
@@ -173,6 +189,6 @@ private func transferReceivedHeader(
     guard let context, let bytes else { return 0 }
     let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
     let start = UnsafeRawPointer(bytes).assumingMemoryBound(to: UInt8.self)
-    transfer.receiveHeader(UnsafeBufferPointer(start: start, count: size * count))
-    return size * count
+    return transfer.receiveHeader(UnsafeBufferPointer(start: start, count: size * count))
+        ? size * count : 0
 }

@@ -27,18 +27,22 @@ public final class ConditionalContent: Sendable {
     ///   - lastModified: When the content was last changed, in POSIX seconds.
     ///   - headers: More headers of every answer, such as `Cache-Control`.
     ///   - gzipped: The content compressed already; nil compresses here where it is worth it.
+    ///   - compresses: Whether it may be compressed here; false where nobody may wait for it.
     public init(
         _ bytes: [UInt8],
         contentType: String,
         entityTag: String? = nil,
         lastModified: Int64? = nil,
         headers: [(String, String)] = [],
-        gzipped: [UInt8]? = nil
+        gzipped: [UInt8]? = nil,
+        compresses: Bool = true
     ) {
         let tag = entityTag ?? Self.contentTag(bytes)
         self.entityTag = "\"\(tag)\""
         self.lastModified = lastModified
-        let packed = gzipped ?? HTTPResponse.worthCompressing(bytes.count, contentType, bytes)
+        let packed =
+            gzipped
+            ?? (compresses ? HTTPResponse.worthCompressing(bytes.count, contentType, bytes) : nil)
         var common = headers
         if packed != nil { common.append(("Vary", "Accept-Encoding")) }
         if let lastModified { common.append(("Last-Modified", HTTPDate.text(lastModified))) }

@@ -34,6 +34,7 @@ public struct Endpoint: Sendable {
         case inline(@Sendable (HTTPRequest) throws -> HTTPResponse)
         case suspending(@Sendable (HTTPRequest) async throws -> HTTPResponse)
         case upgrade(@Sendable (HTTPRequest) throws -> UpgradeAnswer)
+        case stream(@Sendable (HTTPRequest) throws -> StreamAnswer)
     }
 
     /// What is asked for; GET also answers HEAD.
@@ -103,6 +104,28 @@ public struct Endpoint: Sendable {
         self.deadline = deadline
         self.logLevel = logLevel
         self.handler = .suspending(handler)
+    }
+
+    /// Makes a GET endpoint whose answer goes on until the caller leaves.
+    ///
+    /// - Parameters:
+    ///   - pattern: As for the endpoint that answers at once.
+    ///   - access: Who may call.
+    ///   - logLevel: The level of the line that each request leaves in the log at its end.
+    ///   - stream: Decides on the loop thread and must not wait; throwing refuses.
+    public init(
+        streaming pattern: String,
+        access: Access,
+        logLevel: LogLevel = .info,
+        stream: @escaping @Sendable (HTTPRequest) throws -> StreamAnswer
+    ) {
+        method = .get
+        self.pattern = pattern
+        self.access = access
+        bodyLimit = 0
+        deadline = nil
+        self.logLevel = logLevel
+        handler = .stream(stream)
     }
 
     /// Makes a GET endpoint that takes the connection over from HTTP.

@@ -17,6 +17,8 @@ final class ConnectionRegistry: Sendable {
         var connections: [ObjectIdentifier: ConnectionState] = [:]
         var suspended: [ObjectIdentifier: Suspended] = [:]
         var refusesSuspension = false
+        var streams: [ObjectIdentifier: StreamSender] = [:]
+        var refusesStreams = false
     }
 
     private let state = Mutex(State())
@@ -42,8 +44,35 @@ final class ConnectionRegistry: Sendable {
     /// The open connections.
     var connectionCount: Int { state.withLock { $0.connections.count } }
 
-    /// Answers from now on close their connections.
-    func beginDraining() { draining.store(true, ordering: .relaxed) }
+    /// Answers from now on close their connections, and those without an end of their own end.
+    func beginDraining() {
+        draining.store(true, ordering: .relaxed)
+        let streams = state.withLock { state in
+            state.refusesStreams = true
+            return Array(state.streams.values)
+        }
+        for stream in streams { stream.finish() }
+    }
+
+    /// Remembers a streamed answer.
+    ///
+    /// - Returns: False once the server takes no more.
+    func add(_ stream: StreamSender) -> Bool {
+        state.withLock { state in
+            guard !state.refusesStreams else { return false }
+            state.streams[ObjectIdentifier(stream)] = stream
+            metrics.openStreams.set(Double(state.streams.count))
+            return true
+        }
+    }
+
+    /// Forgets a streamed answer that is over.
+    func remove(_ stream: StreamSender) {
+        state.withLock { state in
+            state.streams[ObjectIdentifier(stream)] = nil
+            metrics.openStreams.set(Double(state.streams.count))
+        }
+    }
 
     func add(_ connection: ConnectionState) {
         state.withLock { state in

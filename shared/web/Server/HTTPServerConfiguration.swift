@@ -19,6 +19,8 @@ public struct HTTPServerConfiguration: Sendable {
     public var bodyTimeLimit: Duration = .seconds(15)
     /// How long a caller may take to read an answer.
     public var answerTimeLimit: Duration = .seconds(60)
+    /// How long the caller of a streamed answer may take to read one block before it is cut.
+    public var streamStallLimit: Duration = .seconds(15)
     /// How long a connection may stay open without a request.
     public var idleTimeLimit: Duration = .seconds(60)
     /// Bytes for the head and the buffers of one connection; 4 kB refuse a 2.5 kB cookie.

@@ -235,6 +235,8 @@ final class ServerCore: Sendable {
             return answer(exchange, on: connection, inline(handler, request))
         case .upgrade(let handler):
             return upgrade(exchange, on: connection, handler, request)
+        case .stream(let handler):
+            return stream(exchange, on: connection, handler, request)
         case .suspending(let handler):
             exchange.phase = .waiting
             exchange.connection.keep()
@@ -298,6 +300,34 @@ final class ServerCore: Sendable {
             registry.complete(exchange, response)
         }
         exchange.attach(task)
+    }
+
+    private func stream(
+        _ exchange: Exchange,
+        on connection: OpaquePointer,
+        _ handler: @Sendable (HTTPRequest) throws -> StreamAnswer,
+        _ request: HTTPRequest
+    ) -> MHD_Result {
+        do {
+            let answer = try handler(request)
+            let sender = StreamSender(
+                answer.source,
+                on: connection,
+                exchange.connection,
+                stallLimit: configuration.streamStallLimit
+            ) { [registry] in registry.remove($0) }
+            guard registry.add(sender) else {
+                sender.free()
+                return self.answer(exchange, on: connection, .error(.stopping))
+            }
+            guard let made = sender.response(answer.headers) else { return .NO }
+            exchange.phase = .answered
+            exchange.status = 200
+            exchange.connection.cut(after: configuration.streamStallLimit)
+            return MHD_queue_response(connection, 200, made.pointer)
+        } catch {
+            return self.answer(exchange, on: connection, failure(error, request.trace))
+        }
     }
 
     private func upgrade(

@@ -9,6 +9,7 @@ struct ServerMetrics: Sendable {
 
     let openConnections: Gauge
     let waitingRequests: Gauge
+    let openStreams: Gauge
     let cutConnections: Counter
     let abandonedRequests: Counter
     private let endpoints: [PerEndpoint]
@@ -19,6 +20,10 @@ struct ServerMetrics: Sendable {
         waitingRequests = metrics.gauge(
             "http_waiting_requests",
             help: "Requests whose handler is running."
+        )
+        openStreams = metrics.gauge(
+            "http_open_streams",
+            help: "Callers of an answer that goes on until they leave."
         )
         cutConnections = metrics.counter(
             "http_cut_connections_total",

@@ -7,6 +7,10 @@ internal import Transit
 /// lost it and speaks late is not heard; within an epoch the higher sequence is newer.
 struct EstimateBoard: Sendable {
     private var slots: [Slot: Estimates] = [:]
+    /// Rises whenever a state was taken.
+    private(set) var version: UInt64 = 0
+
+    init() {}
 
     /// Takes a slot's state.
     ///
@@ -18,6 +22,7 @@ struct EstimateBoard: Sendable {
             return false
         }
         slots[estimates.slot] = estimates
+        version += 1
         return true
     }
 

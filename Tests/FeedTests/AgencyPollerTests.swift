@@ -1,0 +1,218 @@
+import Foundation
+import Messages
+import RealtimeFeed
+import Telemetry
+import Testing
+import Transit
+import Web
+
+@testable import FeedService
+
+/// Agencies' feeds over real sockets: good ones, and everything that is not.
+@Suite(.timeLimit(.minutes(2))) struct AgencyPollerTests {
+    private let now = TripEstimate.now
+
+    private func poller(
+        _ urls: [String],
+        limits: HTTPClientLimits = AgencyPoller.limits
+    ) -> AgencyPoller {
+        AgencyPoller(
+            urls: urls,
+            clock: { TripEstimate.now },
+            limits: limits,
+            logger: .silent,
+            metrics: Metrics()
+        )
+    }
+
+    private static let good = FeedMessage.sample([.agency()]).encoded()
+
+    @Test func `asks with the tag and time that the server gave`() async {
+        let server = HostileServer { socket, _ in
+            HostileServer.answer(
+                "200 OK",
+                "ETag: \"v1\"\r\nLast-Modified: Mon, 16 Feb 2026 16:00:00 GMT\r\n",
+                Self.good
+            )(socket, 0)
+        }
+        let poller = poller([server.url])
+        #expect(!poller.isComplete)
+        await poller.poll()
+        #expect(poller.isComplete)
+        let version = poller.version
+        await poller.poll()
+        #expect(poller.version == version)
+        let requests = server.requests
+        #expect(!requests[0].contains("If-None-Match"))
+        #expect(requests[1].contains("If-None-Match: \"v1\""))
+        #expect(requests[1].contains("If-Modified-Since: Mon, 16 Feb 2026 16:00:00 GMT"))
+    }
+
+    @Test func `a feed that fails harms no other`() async {
+        let healthy = HostileServer(HostileServer.answer("200 OK", "", Self.good))
+        let broken = HostileServer(HostileServer.answer("503 Service Unavailable"))
+        let poller = poller([broken.url, healthy.url])
+        await poller.poll()
+        #expect(poller.feeds.map(\.lastError) == ["the server answered 503", ""])
+        #expect(poller.feeds[0].lastSuccess == nil)
+        #expect(poller.feeds[1].lastSuccess == now)
+        #expect(poller.feeds[1].reading.vehicles.count == 1)
+        #expect(poller.isComplete)
+    }
+
+    struct Attack: Sendable, CustomTestStringConvertible {
+        let name: String
+        let reason: String
+        let behaviour: HostileServer.Behaviour
+        var testDescription: String { name }
+
+        init(_ name: String, _ reason: String, _ behaviour: @escaping HostileServer.Behaviour) {
+            self.name = name
+            self.reason = reason
+            self.behaviour = behaviour
+        }
+    }
+
+    /// 200 MB of zeros, some 200 kB packed.
+    private static let bomb: [UInt8] = Gzip.compress([UInt8](repeating: 0, count: 200 << 20))
+
+    static let attacks = [
+        Attack("cut off", "partial file") { socket, _ in
+            HostileServer.send(socket, "HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n", good)
+        },
+        Attack("cut in the middle of an entity", "not a GTFS Realtime message") { socket, _ in
+            HostileServer.answer("200 OK", "", Array(good.dropLast(3)))(socket, 0)
+        },
+        Attack("500 MB", "more than 33554432 bytes") { socket, _ in
+            HostileServer.send(socket, "HTTP/1.1 200 OK\r\nContent-Length: 524288000\r\n\r\n")
+            let piece = [UInt8](repeating: 0, count: 1 << 20)
+            for _ in 0..<500 where !HostileServer.send(socket, "", piece) { return }
+        },
+        Attack("a gzip bomb", "more than 33554432 bytes") { socket, _ in
+            HostileServer.answer("200 OK", "Content-Encoding: gzip\r\n", bomb)(socket, 0)
+        },
+        Attack("broken gzip", "Transfer-Encoding") { socket, _ in
+            HostileServer.answer("200 OK", "Content-Encoding: gzip\r\n", good)(socket, 0)
+        },
+        Attack("a web page", "not a GTFS Realtime message") { socket, _ in
+            let page = Array("<!doctype html><title>Log in</title>".utf8)
+            HostileServer.answer("200 OK", "Content-Type: text/html\r\n", page)(socket, 0)
+        },
+        Attack("noise", "not a GTFS Realtime message") { socket, _ in
+            var state: UInt32 = 7
+            let noise = (0..<100_000).map { _ -> UInt8 in
+                state = state &* 1_664_525 &+ 1_013_904_223
+                return UInt8(truncatingIfNeeded: state >> 24)
+            }
+            HostileServer.answer("200 OK", "", noise)(socket, 0)
+        },
+        Attack("nothing", "not a GTFS Realtime message") { socket, _ in
+            HostileServer.answer("200 OK")(socket, 0)
+        },
+        Attack("a redirect to itself", "too many redirects") { socket, port in
+            let place = "Location: http://127.0.0.1:\(port)/feed\r\n"
+            HostileServer.answer("302 Found", place)(socket, port)
+        },
+        Attack("a redirect to a file", "not an http or https URL") { socket, _ in
+            HostileServer.answer("302 Found", "Location: file:///etc/passwd\r\n")(socket, 0)
+        },
+        Attack("headers without end", "bytes of headers") { socket, _ in
+            HostileServer.send(socket, "HTTP/1.1 200 OK\r\n")
+            let line = "X-A: " + String(repeating: "a", count: 8000) + "\r\n"
+            while HostileServer.send(socket, line) {}
+        },
+        Attack("no HTTP", "not an http") { socket, _ in HostileServer.send(socket, "SSH-2.0-OpenSSH\r\n") },
+        Attack("closes at once", "returned nothing") { _, _ in },
+    ]
+
+    @Test(arguments: attacks)
+    func `says what is wrong and keeps what it had`(attack: Attack) async throws {
+        let first = Flag()
+        let server = HostileServer { socket, port in
+            if first.take() {
+                HostileServer.answer("200 OK", "", Self.good)(socket, port)
+            } else {
+                attack.behaviour(socket, port)
+            }
+        }
+        let poller = poller([server.url])
+        await poller.poll()
+        try #require(poller.feeds[0].lastError == "")
+        await poller.poll()
+        let feed = poller.feeds[0]
+        #expect(!feed.lastError.isEmpty)
+        #expect(feed.lastError.contains(attack.reason), "\(feed.lastError)")
+        #expect(feed.lastError.count <= 200)
+        #expect(feed.reading.vehicles.count == 1)
+        #expect(feed.lastSuccess == now)
+    }
+
+    @Test func `a slow drip ends with the limit`() async {
+        let server = HostileServer { socket, _ in
+            HostileServer.send(socket, "HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n")
+            while HostileServer.send(socket, "", [0x0A]) { usleep(20_000) }
+        }
+        var limits = AgencyPoller.limits
+        limits.time = .milliseconds(400)
+        let poller = poller([server.url], limits: limits)
+        await poller.poll()
+        #expect(poller.feeds[0].lastError == "no answer in time")
+    }
+
+    @Test func `nobody there is an error like others`() async {
+        let poller = poller(["http://127.0.0.1:1/feed", "ftp://a/b", "nonsense"])
+        await poller.poll()
+        #expect(poller.feeds.allSatisfy { !$0.lastError.isEmpty && $0.wasTried })
+    }
+
+    @Test func `bad texts and numbers reach nobody`() async throws {
+        var entities = [FeedEntity.agency("1", trip: "T2"), .agency("2", trip: "T3", latitude: .nan)]
+        entities[0].vehicle?.position?.bearing = .nan
+        entities[0].vehicle?.position?.speed = -.infinity
+        var bytes = FeedMessage.sample(entities).encoded()
+        // The text "e-1" becomes a NUL and a byte that is no UTF-8.
+        let place = try #require(
+            bytes.indices.first { Array(bytes[$0..<min($0 + 3, bytes.count)]) == Array("e-1".utf8) }
+        )
+        bytes[place] = 0
+        bytes[place + 1] = 0xFF
+        let poisoned = bytes
+        let server = HostileServer(HostileServer.answer("200 OK", "", poisoned))
+        let poller = poller([server.url])
+        await poller.poll()
+        #expect(poller.feeds[0].lastError == "")
+        var rules = FeedAssembly.Rules()
+        rules.includesAgency = true
+        var assembly = FeedAssembly(rules)
+        var known = FeedAssembly.Knowledge()
+        known.agencies = poller.feeds
+        known.schedule = Fixture.schedule
+        let outcome = assembly.tick(
+            known,
+            stamp: BuilderStamp(instance: "f", epoch: 1),
+            at: now
+        )
+        let build = try #require(outcome.positions)
+        #expect(build.entities.map(\.entity.id) == ["1"])
+        #expect(build.entities.first?.entity.vehicle?.position?.bearing == nil)
+        #expect(build.entities.first?.entity.vehicle?.position?.speed == nil)
+        #expect(outcome.withheld == ["E026": 1])
+        #expect(outcome.mended == ["E027": 1, "A001": 1])
+        let text = String(decoding: build.message.json(), as: UTF8.self)
+        #expect(!text.contains("\0") && !text.contains("NaN"))
+    }
+}
+
+/// True once.
+private final class Flag: @unchecked Sendable {
+    // Guarded by the lock.
+    private var isTaken = false
+    private let lock = NSLock()
+
+    func take() -> Bool {
+        lock.withLock {
+            defer { isTaken = true }
+            return !isTaken
+        }
+    }
+}

@@ -1,0 +1,83 @@
+internal import RealtimeFeed
+internal import Transit
+internal import Web
+
+/// What is known of one agency's feed: what it said last and how the polling goes.
+///
+/// A value that answers and failures are fed into; what was read stays when an answer fails, and
+/// ages out by its own times.
+struct AgencyFeed: Sendable, Equatable {
+    /// How a poll ended.
+    enum Answer: Sendable {
+        /// The server answered; the reading is nil when the body could not be read.
+        case response(status: Int, etag: String?, lastModified: String?, Reading)
+        /// There was no whole answer.
+        case failed(String)
+    }
+
+    /// What the body of an answer was.
+    enum Reading: Sendable {
+        /// Not looked at, as with 304.
+        case none
+        /// A feed.
+        case feed(AgencyReading)
+        /// No feed, and why.
+        case refused(String)
+    }
+
+    /// The address as it is configured.
+    let url: String
+    /// What was read last.
+    private(set) var reading = AgencyReading()
+    /// When an answer was last good, 304 included.
+    private(set) var lastSuccess: UnixSeconds?
+    /// Why the last poll failed; empty when it did not.
+    private(set) var lastError = ""
+    /// Whether a poll has ended, well or badly.
+    private(set) var wasTried = false
+    private var etag: String?
+    private var lastModified: String?
+
+    init(url: String) { self.url = url }
+
+    /// The headers that make the next request conditional.
+    var conditions: [(String, String)] {
+        var headers: [(String, String)] = []
+        if let etag { headers.append(("If-None-Match", etag)) }
+        if let lastModified { headers.append(("If-Modified-Since", lastModified)) }
+        return headers
+    }
+
+    /// Takes in how a poll ended.
+    ///
+    /// - Returns: Whether what the feed says may have changed.
+    mutating func take(_ answer: Answer, at now: UnixSeconds) -> Bool {
+        wasTried = true
+        switch answer {
+        case .failed(let reason):
+            lastError = reason
+            return false
+        case .response(304, _, _, _) where !conditions.isEmpty:
+            return succeed(at: now)
+        case .response(200, let etag, let lastModified, .feed(let reading)):
+            self.etag = etag
+            self.lastModified = lastModified
+            _ = succeed(at: now)
+            guard reading != self.reading else { return false }
+            self.reading = reading
+            return true
+        case .response(200, _, _, .refused(let reason)):
+            lastError = reason
+            return false
+        case .response(let status, _, _, _):
+            lastError = "the server answered \(status)"
+            return false
+        }
+    }
+
+    private mutating func succeed(at now: UnixSeconds) -> Bool {
+        lastSuccess = now
+        lastError = ""
+        return false
+    }
+}

@@ -1,0 +1,154 @@
+internal import RealtimeFeed
+internal import Schedule
+internal import Synchronization
+internal import Telemetry
+internal import Transit
+internal import Web
+
+/// Asks every configured agency feed, all at once, and keeps what they said.
+final class AgencyPoller: Sendable {
+    /// What one answer may cost (spec 1.13); the body is counted after inflating.
+    static let limits = HTTPClientLimits(
+        bodyBytes: FeedMessage.maximumBytes,
+        time: .seconds(15),
+        redirects: 5
+    )
+    /// Characters of a reason in health: an agency's words are not ours.
+    private static let reasonLength = 200
+
+    private struct State {
+        var feeds: [AgencyFeed]
+        /// Rises whenever what is known may have changed.
+        var version: UInt64 = 1
+    }
+
+    private let client: HTTPClient
+    private let limits: HTTPClientLimits
+    private let clock: @Sendable () -> UnixSeconds
+    private let logger: Logger
+    private let state: Mutex<State>
+    private let polls: [(good: Counter, bad: Counter)]
+
+    /// Makes a poller; nothing is asked yet.
+    ///
+    /// - Parameters:
+    ///   - urls: The feeds, in the order of the configuration.
+    ///   - clock: The application clock.
+    ///   - limits: What one answer may cost.
+    ///   - logger: Hears when a feed fails and when it works again.
+    ///   - metrics: Counts polls and shows ages, by the feed's place in the configuration.
+    init(
+        urls: [String],
+        clock: @escaping @Sendable () -> UnixSeconds,
+        limits: HTTPClientLimits = AgencyPoller.limits,
+        logger: Logger,
+        metrics: Metrics
+    ) {
+        var configuration = HTTPClientConfiguration()
+        // Bodies of 32 MiB each are held at once; more feeds than this take turns.
+        configuration.maximumConcurrent = 8
+        client = HTTPClient(configuration: configuration)
+        self.limits = limits
+        self.clock = clock
+        self.logger = logger
+        state = Mutex(State(feeds: urls.map(AgencyFeed.init)))
+        polls = urls.indices.map { index in
+            func counter(_ outcome: String) -> Counter {
+                metrics.counter(
+                    "agency_polls_total",
+                    help: "Polls of agency feeds, by the feed's place in the configuration.",
+                    labels: ["feed": String(index + 1), "outcome": outcome]
+                )
+            }
+            return (counter("ok"), counter("failed"))
+        }
+        for index in urls.indices {
+            metrics.gauge(
+                "agency_feed_age_seconds",
+                help: "Time since an agency feed was last read; -1 when it never was.",
+                labels: ["feed": String(index + 1)]
+            ) { [weak self] in self?.age(of: index) ?? -1 }
+        }
+    }
+
+    deinit { client.close() }
+
+    /// What is known of each feed, in the order of the configuration.
+    var feeds: [AgencyFeed] { state.withLock { $0.feeds } }
+
+    /// Rises whenever ``feeds`` says something else of vehicles.
+    var version: UInt64 { state.withLock { $0.version } }
+
+    /// Whether every feed was tried at least once; true without any.
+    var isComplete: Bool { state.withLock { $0.feeds.allSatisfy(\.wasTried) } }
+
+    /// Asks every feed once and returns when all have answered or failed.
+    func poll() async {
+        let feeds = feeds
+        await withTaskGroup(of: Void.self) { group in
+            for index in feeds.indices {
+                group.addTask { [self] in
+                    let answer = await ask(feeds[index])
+                    // A poll that was cut short says nothing about the feed.
+                    guard !Task.isCancelled else { return }
+                    take(answer, index)
+                }
+            }
+        }
+    }
+
+    private func ask(_ feed: AgencyFeed) async -> AgencyFeed.Answer {
+        do throws(HTTPClientError) {
+            let response = try await client.get(
+                feed.url,
+                headers: feed.conditions,
+                limits: limits
+            )
+            let reading: AgencyFeed.Reading =
+                response.status == 200 ? await Self.read(response.body) : .none
+            return .response(
+                status: response.status,
+                etag: response.headers.first("ETag"),
+                lastModified: response.headers.first("Last-Modified"),
+                reading
+            )
+        } catch {
+            return .failed(String(error.description.prefix(Self.reasonLength)))
+        }
+    }
+
+    /// Decoding a large feed takes a tenth of a second, so it has a thread.
+    private static func read(_ body: [UInt8]) async -> AgencyFeed.Reading {
+        await WorkerThread.run {
+            do throws(FeedDecodingError) {
+                return .feed(AgencyReading(try FeedMessage(decoding: body)))
+            } catch {
+                return .refused(error.description)
+            }
+        }
+    }
+
+    private func take(_ answer: AgencyFeed.Answer, _ index: Int) {
+        let (before, after) = state.withLock { state in
+            let before = state.feeds[index]
+            let wasComplete = before.wasTried
+            if state.feeds[index].take(answer, at: clock()) || !wasComplete { state.version += 1 }
+            return (before, state.feeds[index])
+        }
+        (after.lastError.isEmpty ? polls[index].good : polls[index].bad).add()
+        guard before.lastError != after.lastError else { return }
+        if after.lastError.isEmpty {
+            logger.info("agency feed works again", ["feed.number": .integer(index + 1)])
+        } else {
+            logger.warning(
+                "agency feed failed",
+                ["feed.number": .integer(index + 1), "error": .text(after.lastError)]
+            )
+        }
+    }
+
+    private func age(of index: Int) -> Double {
+        guard let success = state.withLock({ $0.feeds[index].lastSuccess }) else { return -1 }
+        return Double(clock() - success)
+    }
+}

@@ -1,0 +1,158 @@
+internal import Bus
+internal import Database
+internal import Messages
+internal import Schedule
+internal import Synchronization
+internal import Telemetry
+internal import Transit
+
+/// This process's part in building the feed: stands by, builds while it is its turn, hears who else does.
+final class BuilderTurn: Sendable {
+    /// A tick that is later than this was a frozen process: another may build since.
+    private static let freezeSeconds = 2.0
+
+    private let publisher: FeedPublisher
+    private let lock: BuilderLock
+    private let poller: AgencyPoller?
+    private let pollPeriod: Duration
+    private let clock: @Sendable () -> UnixSeconds
+    private let send: @Sendable (FeedPublisher.Message) -> Void
+    private let logger: Logger
+    private let heard = Mutex<[String: [UInt8]]>([:])
+    private let news: AsyncStream<Void>
+    private let newsCame: AsyncStream<Void>.Continuation
+
+    /// Makes the part; nothing runs yet.
+    ///
+    /// - Parameters:
+    ///   - publisher: Builds and keeps the newest feeds.
+    ///   - lock: Says whose turn it is.
+    ///   - poller: Asks the agencies; nil without any.
+    ///   - pollPeriod: `TRUSTED_FEED_POLL`.
+    ///   - clock: The application clock.
+    ///   - send: Tells the other services.
+    ///   - logger: Hears of a database that is away.
+    init(
+        publisher: FeedPublisher,
+        lock: BuilderLock,
+        poller: AgencyPoller?,
+        pollPeriod: Duration,
+        clock: @escaping @Sendable () -> UnixSeconds,
+        send: @escaping @Sendable (FeedPublisher.Message) -> Void,
+        logger: Logger
+    ) {
+        self.publisher = publisher
+        self.lock = lock
+        self.poller = poller
+        self.pollPeriod = pollPeriod
+        self.clock = clock
+        self.send = send
+        self.logger = logger
+        (news, newsCame) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    // MARK: - Hearing
+
+    /// Hears a feed of another builder; called on the bus thread, so the work is done elsewhere.
+    func heardBuilt(_ body: [UInt8], key: String) {
+        heard.withLock { $0[key] = body }
+        newsCame.yield()
+    }
+
+    /// Hears a snapshot of another builder.
+    func heardTrusted(_ body: [UInt8]) { lock.heard(epoch: publisher.heardTrusted(body)) }
+
+    /// Takes over what was heard until the task is cancelled.
+    func followOthers() async {
+        for await _ in news {
+            let bodies = heard.withLock { heard in
+                defer { heard = [:] }
+                return heard
+            }
+            for (key, body) in bodies {
+                let publisher = publisher
+                let epoch = await WorkerThread.run { publisher.heardBuilt(body, key: key) }
+                lock.heard(epoch: epoch)
+            }
+        }
+    }
+
+    // MARK: - Building
+
+    /// Stands for the lock until the task is cancelled, then gives it back.
+    func standForLock() async {
+        while !Task.isCancelled {
+            await stepTowardsLock()
+            try? await Task.sleep(for: BuilderLock.period)
+        }
+        await Task { [lock] in await lock.close() }.value
+    }
+
+    private func stepTowardsLock() async {
+        do throws(DatabaseError) {
+            try await lock.step()
+        } catch {
+            logger.debug("the builder's lock waits for the database", [
+                "error": .text(error.description)
+            ])
+        }
+    }
+
+    /// Builds each second while it is this process's turn, until the task is cancelled.
+    func build() async {
+        var last = Timestamps.monotonicNanoseconds()
+        while !Task.isCancelled {
+            let now = Timestamps.monotonicNanoseconds()
+            if Double(now - last) / 1e9 > Self.freezeSeconds, lock.epoch != nil {
+                // Who was frozen may have been replaced; the lock's session knows.
+                await stepTowardsLock()
+            }
+            last = Timestamps.monotonicNanoseconds()
+            if let epoch = lock.epoch { await tick(epoch) }
+            try? await Task.sleep(for: FeedPublisher.period)
+        }
+    }
+
+    private func tick(_ epoch: UInt64) async {
+        let publisher = publisher
+        let now = clock()
+        let messages = await WorkerThread.run { publisher.tick(at: now, epoch: epoch) }
+        guard lock.epoch == epoch else { return }
+        for message in messages { send(message) }
+    }
+
+    /// Asks the agencies while it is this process's turn, until the task is cancelled.
+    func pollAgencies() async {
+        var sequence: UInt64 = 0
+        var told: UInt64?
+        while !Task.isCancelled {
+            guard let epoch = lock.epoch, poller != nil || told != epoch else {
+                try? await Task.sleep(for: .milliseconds(200))
+                continue
+            }
+            await poller?.poll()
+            told = epoch
+            sequence += 1
+            tellHealth(epoch, sequence)
+            if poller != nil { try? await Task.sleep(for: pollPeriod) }
+        }
+    }
+
+    /// Tells the other services how the polling goes, also that there is nothing to poll.
+    private func tellHealth(_ epoch: UInt64, _ sequence: UInt64) {
+        let health = AgencyFeeds(
+            instance: publisher.instance,
+            epoch: epoch,
+            sequence: sequence,
+            feeds: (poller?.feeds ?? []).map { feed in
+                AgencyFeeds.Feed(
+                    url: feed.url,
+                    lastSuccess: feed.lastSuccess,
+                    lastError: feed.lastError,
+                    entities: feed.reading.vehicles.count
+                )
+            }
+        )
+        send(FeedPublisher.Message(topic: BusTopics.agencies, key: "", body: health.encoded()))
+    }
+}

@@ -1,0 +1,113 @@
+internal import Messages
+internal import RealtimeFeed
+internal import Transit
+
+/// What another builder said of trusted vehicles, for as long as this one has not asked the agencies.
+struct InheritedTrust: Sendable {
+    private var message: TrustedVehicles?
+    /// Rises with each message.
+    private(set) var version: UInt64 = 0
+
+    init() {}
+
+    /// Takes a message; an older one than the last changes nothing.
+    mutating func hear(_ message: TrustedVehicles) {
+        if let known = self.message,
+            (known.epoch, known.sequence) >= (message.epoch, message.sequence)
+        {
+            return
+        }
+        self.message = message
+        version += 1
+    }
+
+    /// Whether the message says what agencies report now, or said so not long ago.
+    func isUsable(at now: UnixSeconds, age: TrustedAge) -> Bool {
+        guard let message, message.complete else { return false }
+        return age.allows(message.createdAt, at: now)
+    }
+
+    /// The runs that agencies were reported on and that are still young enough.
+    func coverage(at now: UnixSeconds, age: TrustedAge) -> Coverage {
+        var coverage = Coverage()
+        for vehicle in message?.vehicles ?? []
+        where vehicle.source == .agency && age.allows(vehicle.timestamp, at: now) {
+            coverage.add(vehicle.tripID, on: vehicle.startDate)
+        }
+        return coverage
+    }
+}
+
+/// Tells the verifiers which vehicles are trusted, whenever that changes and often enough otherwise.
+struct TrustedPublication: Sendable {
+    /// Seconds after which an unchanged snapshot is told again: verifiers judge it by its age.
+    static let longestSilence: Int64 = 5
+
+    private var last: (vehicles: [TrustedVehicle], complete: Bool, at: UnixSeconds)?
+    private var sequence: UInt64 = 0
+
+    init() {}
+
+    /// The snapshot of this moment.
+    ///
+    /// - Parameters:
+    ///   - agencies: The agencies' vehicles that count.
+    ///   - drivers: The drivers' vehicles, one for each run.
+    ///   - configured: Whether any agency feed is configured.
+    ///   - complete: Whether every one of them was asked.
+    ///   - stamp: Who says so.
+    ///   - now: The application clock.
+    /// - Returns: nil when the last one stands.
+    mutating func snapshot(
+        agencies: AgencyFusion,
+        drivers: [TrustedVehicle],
+        configured: Bool,
+        complete: Bool,
+        stamp: BuilderStamp,
+        at now: UnixSeconds
+    ) -> TrustedVehicles? {
+        let vehicles = agencies.sightings.compactMap(\.trusted) + drivers
+        if let last, last.vehicles == vehicles, last.complete == complete,
+            now - last.at < Self.longestSilence
+        {
+            return nil
+        }
+        last = (vehicles, complete, now)
+        sequence += 1
+        return TrustedVehicles(
+            instance: stamp.instance,
+            epoch: stamp.epoch,
+            sequence: sequence,
+            createdAt: now,
+            configured: configured,
+            complete: complete,
+            vehicles: vehicles
+        )
+    }
+}
+
+/// Who builds, and under which epoch.
+struct BuilderStamp: Sendable, Equatable {
+    /// The process on the bus.
+    var instance: String
+    /// Drawn when the builder's lock was taken.
+    var epoch: UInt64
+}
+
+extension AgencyFusion.Sighting {
+    /// The vehicle as verifiers take it; nil when it names no trip, no place or no time of its own.
+    fileprivate var trusted: TrustedVehicle? {
+        guard let trip = vehicle.tripID, let time = vehicle.measuredAt,
+            let place = vehicle.coordinate
+        else { return nil }
+        return TrustedVehicle(
+            tripID: trip,
+            startDate: vehicle.startDate,
+            vehicleID: vehicle.position.vehicle?.id ?? VehicleID(vehicle.entityID),
+            latitude: place.latitude,
+            longitude: place.longitude,
+            timestamp: time,
+            source: .agency
+        )
+    }
+}

@@ -1,0 +1,36 @@
+internal import Telemetry
+internal import Web
+
+/// `GET /gtfs-rt/stream`: the positions as server-sent events (spec 0).
+///
+/// First one `snapshot` with everything, then an `update` or a `remove` for each entity that changed; the
+/// data of both is an entity in the protobuf JSON mapping.
+struct StreamEndpoint: Sendable {
+    /// Readers of one process; each holds a connection.
+    static let maximumReaders = 4000
+
+    let hub: StreamHub
+    let access: Access
+    let includesAgency: Bool
+
+    var endpoint: Endpoint {
+        Endpoint(streaming: "/gtfs-rt/stream", access: access, logLevel: .debug) { request in
+            let filter = try StreamFilter(request.query, includesAgency: includesAgency)
+            guard let reader = hub.join(filter) else {
+                throw HTTPError(
+                    status: 503,
+                    code: "stream.full",
+                    message: "too many readers, try again later",
+                    retryAfter: 30
+                )
+            }
+            return StreamAnswer(
+                headers: [
+                    ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"),
+                    ("X-Accel-Buffering", "no"),
+                ],
+                source: reader
+            )
+        }
+    }
+}

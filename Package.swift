@@ -160,7 +160,7 @@ let services: [Target] =
         migrations: true
     )
     + service("feed", "Feed", dependencies: ["Database", "Bus", "Schedule", "RealtimeFeed"])
-    + service("groups", "Groups", dependencies: ["Database", "Bus"])
+    + service("groups", "Groups", dependencies: ["Database", "Bus"], migrations: true)
     + service("relay", "Relay", dependencies: ["Bus"])
 
 let clients: [Target] = [

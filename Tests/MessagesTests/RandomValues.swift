@@ -326,6 +326,6 @@ struct RandomValues: RandomNumberGenerator {
         [
             request(), reply(), slotTable(), estimates(), trusted(), builtFeed(), announcement(),
             revocations(),
-        ]
+        ] + groupMessages()
     }
 }

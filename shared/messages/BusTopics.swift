@@ -6,6 +6,12 @@ public enum BusTopics {
     public static let slots = "slots"
     /// What agencies and drivers report: ``TrustedVehicles``, whole, from the feed's builder.
     public static let trusted = "trusted"
+    /// That a group changed: a ``GroupChange`` with the group as the key, not kept.
+    public static let groupChanges = "group-changes"
+    /// Fixes that came over HTTP: a ``LiveFix`` with the account as the key, not kept.
+    public static let liveFixes = "live-fixes"
+    /// Arrivals and departures: a ``PlaceEventNotice``, each with a key of its own, not kept.
+    public static let placeEvents = "place-events"
 }
 
 /// The names of the services as they stand in the bus's directory.

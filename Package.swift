@@ -242,6 +242,13 @@ let testTargets: [Target] = [
             "FeedService", "RealtimeFeed", "Messages", "Telemetry", "Transit", "Web", "TestKit",
         ]
     ),
+    tests(
+        "GroupsTests",
+        dependencies: [
+            "GroupsService", "Bus", "Database", "Messages", "ServiceKit", "Telemetry", "Transit",
+            "Web", "TestKit",
+        ]
+    ),
     tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit"]),
     tests("ToolsTests", dependencies: ["RiderSimulation", "Operations", "ServiceKit", "TestKit", "Web"]),
     tests(

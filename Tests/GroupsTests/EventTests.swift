@@ -6,7 +6,7 @@ import Transit
 @testable import GroupsService
 
 /// Arrivals and departures (cases 24 to 26, decisions 9, 19 and 25).
-@Suite(.timeLimit(.minutes(1))) struct EventTests {
+@Suite(.timeLimit(.minutes(5))) struct EventTests {
     @Test func `the answer names the place and the caller's id (case 24)`() async throws {
         try await GroupsWorld.with { world in
             let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))

@@ -8,7 +8,7 @@ import Web
 @testable import GroupsService
 
 /// Last fixes (cases 16, 18, 19, 36, 37 and 39 as far as they are not the relay's).
-@Suite(.timeLimit(.minutes(1))) struct FixTests {
+@Suite(.timeLimit(.minutes(5))) struct FixTests {
     @Test func `a position names its rider by id alone (case 16)`() async throws {
         try await GroupsWorld.with { world in
             let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))

@@ -4,7 +4,7 @@ import Transit
 @testable import GroupsService
 
 /// Friendships (cases 30 to 34 and 72, decisions 24 to 26).
-@Suite(.timeLimit(.minutes(1))) struct FriendTests {
+@Suite(.timeLimit(.minutes(5))) struct FriendTests {
     @Test func `a request is outgoing here and incoming there (case 30)`() async throws {
         try await GroupsWorld.with { world in
             let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))

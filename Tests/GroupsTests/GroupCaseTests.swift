@@ -5,7 +5,7 @@ import Transit
 @testable import GroupsService
 
 /// The kinds, and making and listing groups (cases 1 to 5, 9, 10, 73, 74).
-@Suite(.timeLimit(.minutes(1))) struct GroupCaseTests {
+@Suite(.timeLimit(.minutes(5))) struct GroupCaseTests {
     @Test func `convoys vote and circles do not (case 1)`() {
         #expect(GroupKind.convoy.allowsVotes)
         #expect(!GroupKind.circle.allowsVotes)

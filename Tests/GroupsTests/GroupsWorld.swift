@@ -37,7 +37,8 @@ final class GroupsWorld: Sendable {
         _ database: TestDatabase,
         processes count: Int,
         connections: Int,
-        limits: RequestLimits
+        limits: RequestLimits,
+        transport: LiveNews.Transport?
     ) throws {
         self.database = database
         pool = database.open(connections: 1)
@@ -49,7 +50,7 @@ final class GroupsWorld: Sendable {
                 GroupsProcess.Outside(
                     clock: clock,
                     directory: directory,
-                    transport: relays.transport,
+                    transport: transport ?? relays.transport,
                     limits: limits,
                     http: http
                 )
@@ -62,15 +63,44 @@ final class GroupsWorld: Sendable {
         processes: Int = 1,
         connections: Int = 2,
         limits: RequestLimits = .none,
-        postgres: ThrowawayPostgres = GroupsWorld.postgres,
+        transport: LiveNews.Transport? = nil,
         _ body: (GroupsWorld) async throws -> Void
     ) async throws {
-        let world = try GroupsWorld(
-            try await postgres.database(template),
-            processes: processes,
-            connections: connections,
-            limits: limits
+        try await WorldPool.shared.with { database in
+            try await run(
+                try GroupsWorld(
+                    database,
+                    processes: processes,
+                    connections: connections,
+                    limits: limits,
+                    transport: transport
+                ),
+                body
+            )
+        }
+    }
+
+    /// Makes a world in a cluster of its own, and ends it after `body`.
+    static func with(
+        postgres: ThrowawayPostgres,
+        _ body: (GroupsWorld) async throws -> Void
+    ) async throws {
+        try await run(
+            try GroupsWorld(
+                try await postgres.database(template),
+                processes: 1,
+                connections: 2,
+                limits: .none,
+                transport: nil
+            ),
+            body
         )
+    }
+
+    private static func run(
+        _ world: GroupsWorld,
+        _ body: (GroupsWorld) async throws -> Void
+    ) async throws {
         let outcome: Result<Void, any Error>
         do { outcome = .success(try await body(world)) } catch { outcome = .failure(error) }
         world.http.close()

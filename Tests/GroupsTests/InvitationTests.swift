@@ -6,7 +6,7 @@ import Web
 @testable import GroupsService
 
 /// Inviting and answering (cases 6, 7, 11 to 13, decisions 3, 20, 26 and 31).
-@Suite(.timeLimit(.minutes(1))) struct InvitationTests {
+@Suite(.timeLimit(.minutes(5))) struct InvitationTests {
     @Test func `inviting twice leaves one row (case 6)`() async throws {
         try await GroupsWorld.with { world in
             let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))

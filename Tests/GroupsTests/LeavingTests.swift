@@ -6,7 +6,7 @@ import Transit
 @testable import GroupsService
 
 /// Leaving, emptiness and hand-over (case 14, decisions 11, 12, 20, 29).
-@Suite(.timeLimit(.minutes(1))) struct LeavingTests {
+@Suite(.timeLimit(.minutes(5))) struct LeavingTests {
     @Test func `the last one out drops a convoy and leaves a circle (case 14)`() async throws {
         try await GroupsWorld.with { world in
             let anna = try await world.person("anna")

@@ -7,7 +7,7 @@ import Web
 @testable import GroupsService
 
 /// Shared places (cases 21 to 23, decisions 8 and 19).
-@Suite(.timeLimit(.minutes(1))) struct PlaceTests {
+@Suite(.timeLimit(.minutes(5))) struct PlaceTests {
     @Test func `a place is seen by the others as it was sent`() async throws {
         try await GroupsWorld.with { world in
             let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))

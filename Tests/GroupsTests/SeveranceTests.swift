@@ -6,7 +6,7 @@ import Transit
 @testable import GroupsService
 
 /// What the end of a friendship takes from groups (decision 2).
-@Suite(.timeLimit(.minutes(1))) struct SeveranceTests {
+@Suite(.timeLimit(.minutes(5))) struct SeveranceTests {
     @Test(arguments: ["circles", "convoys"], [true, false])
     func `in a group that one owns, the other goes`(kind: String, byOwner: Bool) async throws {
         try await GroupsWorld.with { world in

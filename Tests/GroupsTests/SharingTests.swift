@@ -6,7 +6,7 @@ import Transit
 @testable import GroupsService
 
 /// The switch of one member in one group (cases 15, 17, 20, decisions 1 and 4).
-@Suite(.timeLimit(.minutes(1))) struct SharingTests {
+@Suite(.timeLimit(.minutes(5))) struct SharingTests {
     @Test func `pausing deletes the fix, and resuming does not bring it back (case 15)`()
         async throws
     {

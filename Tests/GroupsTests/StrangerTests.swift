@@ -8,7 +8,7 @@ import Web
 @testable import GroupsService
 
 /// Who may not see a group learns nothing about it (case 27, decision 6, seed section 9).
-@Suite(.timeLimit(.minutes(2))) struct StrangerTests {
+@Suite(.timeLimit(.minutes(5))) struct StrangerTests {
     /// Every endpoint of a group or circle, with a body that is well formed.
     static let calls: [(method: HTTPMethod, path: String, body: String)] = [
         (.get, "/api/circles/GROUP/positions", ""),

@@ -34,20 +34,7 @@ public enum Groups {
                 database: context.database,
                 clock: context.clock,
                 directory: BusAccountDirectory(),
-                transport: LiveNews.Transport(
-                    publish: { topic, key, body, trace in
-                        bus.publish(topic: topic, key: key, body: body, retain: false, trace: trace)
-                    },
-                    relays: { bus.instances(of: ServiceNames.relay) },
-                    ask: { body, instance, timeout, trace throws(BusError) in
-                        try await bus.request(
-                            body,
-                            to: instance,
-                            timeout: timeout,
-                            trace: trace
-                        )
-                    }
-                ),
+                transport: LiveNews.Transport(bus),
                 limits: RequestLimits(),
                 logger: context.logger,
                 metrics: context.metrics

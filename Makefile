@@ -1,10 +1,10 @@
 # `make run` and `make test` install what they need (scripts/bootstrap) and work on a fresh Debian 12.
 
 SWIFT_RELEASE = swift build -c release --static-swift-stdlib
-FORMATTED = services shared clients tools Tests Package.swift
+FORMATTED = services shared clients tools fuzz Tests Package.swift
 export PORT ?= 8080
 
-.PHONY: help run build test lint format bench generate clean
+.PHONY: help run build test lint format bench fuzz soak fleet generate clean
 
 help:            ## these lines
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -20,6 +20,10 @@ test:            ## every test; long drills in a short form
 	scripts/bootstrap --tests
 	scripts/test
 
+soak:            ## the tests whose full form takes long: every wrong trip that a recorded bus could be taken for
+	scripts/bootstrap --tests
+	ALONGSIDE_SOAK=1 ALONGSIDE_SANITIZE=no scripts/test ReplayTests
+
 lint:            ## formatting, generated files, words that do not belong
 	scripts/lint
 
@@ -30,8 +34,18 @@ bench: build     ## the benchmarks against their named peers
 	scripts/bootstrap --tests
 	scripts/bench
 
+fuzz:            ## libFuzzer over what strangers send, FUZZ_SECONDS (60) for each target
+	scripts/bootstrap
+	scripts/fuzz
+
+fleet:           ## the drills over a fleet under load in their long form, a quarter of an hour
+	scripts/bootstrap --tests
+	ALONGSIDE_DRILL=long ALONGSIDE_SANITIZE=no scripts/test FleetDrills
+
 generate:        ## protobuf code from the .proto files
 	scripts/generate-protobuf
 
+# A clone in a folder that only root may enter has its database elsewhere; the file says where.
 clean:           ## forget builds, the Python tools and the data of `make run`
+	@case "$$(cat .alongside/database-folder 2>/dev/null)" in /var/lib/alongside-*) rm -rf "$$(cat .alongside/database-folder)";; esac
 	rm -rf .build .venv .alongside

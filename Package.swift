@@ -130,7 +130,8 @@ let shared: [Target] = [
         "ServiceKit",
         path: "shared/service-kit",
         dependencies: [
-            "Transit", "Schedule", "Telemetry", "Database", "Bus", "Web", "CSodium", "CLinux",
+            "Transit", "Schedule", "Telemetry", "Database", "Bus", "Messages", "Web", "CSodium",
+            "CLinux",
         ]
     ),
     library(
@@ -159,7 +160,12 @@ let services: [Target] =
         dependencies: ["Verification", "Database", "Bus", "Schedule"],
         migrations: true
     )
-    + service("feed", "Feed", dependencies: ["Database", "Bus", "Schedule", "RealtimeFeed"])
+    + service(
+        "feed",
+        "Feed",
+        dependencies: ["Database", "Bus", "Schedule", "RealtimeFeed"],
+        migrations: true
+    )
     + service("groups", "Groups", dependencies: ["Database", "Bus"], migrations: true)
     + service("relay", "Relay", dependencies: ["Bus"])
 
@@ -177,6 +183,8 @@ let tools: [Target] = [
         path: "tools/ridersim/Sources",
         dependencies: ["VehiclePositionsKit", "Schedule", "Transit", "Web", "CLinux"]
     ),
+    // Recorded vehicles taken through the rules; for the operator's command and for tests.
+    library("Replay", path: "tools/replay", dependencies: ["Transit", "Verification"]),
     executable("RiderSimMain", path: "tools/ridersim/Main", dependencies: ["RiderSimulation"]),
     library(
         "Operations",
@@ -188,12 +196,41 @@ let tools: [Target] = [
         ]
     ),
     executable("AlongsideMain", path: "tools/alongside/Main", dependencies: ["Operations"]),
+    // Simulated phones over real processes, for benchmarks and drills.
+    library(
+        "LoadKit",
+        path: "tools/load",
+        dependencies: [
+            "AuthService", "Bus", "Database", "Schedule", "ServiceKit", "Telemetry", "TestKit",
+            "Transit", "VerifierService", "Web", "CLinux",
+        ]
+    ),
     executable(
         "BenchMain",
         path: "tools/bench",
-        dependencies: ["Transit", "Schedule", "RealtimeFeed", "Verification", "CLinux"]
+        dependencies: [
+            "Transit", "Schedule", "RealtimeFeed", "Verification", "LoadKit", "Telemetry", "CLibPQ",
+            "CLinux",
+        ]
     ),
 ]
+
+// Checks that hold for any bytes: a test replays their corpus, libFuzzer looks for more (`make fuzz`).
+let fuzzing: [Target] =
+    [
+        library(
+            "FuzzChecks",
+            path: "fuzz/Checks",
+            dependencies: ["RiderIngestService", "Messages", "Web"]
+        )
+    ]
+    // Without `--sanitize=fuzzer` these have no main function.
+    + (Context.environment["ALONGSIDE_FUZZ"] == nil
+        ? []
+        : [
+            executable("fuzz-positions", path: "fuzz/Positions", dependencies: ["FuzzChecks"]),
+            executable("fuzz-messages", path: "fuzz/Messages", dependencies: ["FuzzChecks"]),
+        ])
 
 let testTargets: [Target] = [
     // A peer in a process of its own, so that tests can kill and freeze it.
@@ -202,6 +239,7 @@ let testTargets: [Target] = [
     tests("TransitTests", dependencies: ["Transit", "TestKit"]),
     tests("ScheduleTests", dependencies: ["Schedule", "Transit", "TestKit"]),
     tests("MessagesTests", dependencies: ["Messages", "TestKit"]),
+    tests("FuzzCorpusTests", dependencies: ["FuzzChecks", "Messages", "TestKit"]),
     tests(
         "RealtimeFeedTests",
         dependencies: ["RealtimeFeed", "TestKit"],
@@ -215,12 +253,17 @@ let testTargets: [Target] = [
     tests("WebTests", dependencies: ["Web", "Telemetry", "TestKit", "CMicrohttpd"]),
     tests(
         "ServiceKitTests",
-        dependencies: ["ServiceKit", "Telemetry", "Transit", "Web", "Database", "TestKit"]
+        dependencies: [
+            "ServiceKit", "Messages", "Telemetry", "Transit", "Web", "Database", "TestKit",
+        ]
     ),
     tests("VerificationTests", dependencies: ["Verification", "Transit", "Schedule", "TestKit"]),
     tests(
         "AuthTests",
-        dependencies: ["AuthService", "ServiceKit", "Transit", "Web", "Database", "TestKit"]
+        dependencies: [
+            "AuthService", "Bus", "Messages", "ServiceKit", "Telemetry", "Transit", "Web",
+            "Database", "TestKit",
+        ]
     ),
     tests(
         "RiderIngestTests",
@@ -239,7 +282,23 @@ let testTargets: [Target] = [
     tests(
         "FeedTests",
         dependencies: [
-            "FeedService", "RealtimeFeed", "Messages", "Telemetry", "Transit", "Web", "TestKit",
+            "FeedService", "Database", "Messages", "Operations", "RealtimeFeed", "Schedule",
+            "ServiceKit", "Telemetry", "Transit", "Web", "TestKit",
+        ]
+    ),
+    // Every endpoint of every service with every role; what is written about them.
+    tests(
+        "AccessTests",
+        dependencies: [
+            "Operations", "AuthService", "RiderIngestService", "ServiceKit", "Database",
+            "Transit", "Web", "TestKit",
+        ]
+    ),
+    tests(
+        "FleetDrills",
+        dependencies: [
+            "LoadKit", "Database", "RealtimeFeed", "Transit",
+            "AuthMain", "RiderIngestMain", "VerifierMain", "FeedMain", "AlongsideMain",
         ]
     ),
     tests(
@@ -250,7 +309,14 @@ let testTargets: [Target] = [
         ]
     ),
     tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit"]),
-    tests("ToolsTests", dependencies: ["RiderSimulation", "Operations", "ServiceKit", "TestKit", "Web"]),
+    tests("ReplayTests", dependencies: ["Replay", "Schedule", "Transit", "Verification"]),
+    tests(
+        "ToolsTests",
+        dependencies: [
+            "RiderSimulation", "Operations", "AuthService", "ServiceKit", "Database", "Transit",
+            "TestKit", "Web",
+        ]
+    ),
     tests(
         "EndToEnd",
         dependencies: [
@@ -278,5 +344,5 @@ let package = Package(
         .executable(name: "bench", targets: ["BenchMain"]),
         .executable(name: "bus-peer", targets: ["BusPeer"]),
     ],
-    targets: cLibraries + shared + services + clients + tools + testTargets
+    targets: cLibraries + shared + services + clients + tools + fuzzing + testTargets
 )

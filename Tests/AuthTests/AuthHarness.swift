@@ -1,6 +1,8 @@
+import Bus
 import Database
 import FoundationEssentials
 import ServiceKit
+import Telemetry
 import TestKit
 import Testing
 import Transit
@@ -44,6 +46,11 @@ extension TestDatabase {
 struct AuthProcess: Sendable {
     let port: Int
     let client: HTTPClient
+    let trust: TrustParts
+    let view: RevocationView
+    let metrics: Metrics
+    /// Looks at the revocations, as the process does each second.
+    let look: @Sendable () async -> Void
 
     /// What `POST /api/v1/rider/register` answered.
     struct Registration: Decodable {
@@ -61,6 +68,18 @@ struct AuthProcess: Sendable {
 
     func get(_ path: String) async throws -> HTTPClientResponse {
         try await client.get("http://127.0.0.1:\(port)\(path)")
+    }
+
+    func send(
+        _ method: HTTPMethod,
+        _ path: String,
+        token: String
+    ) async throws -> HTTPClientResponse {
+        try await client.send(
+            method,
+            "http://127.0.0.1:\(port)\(path)",
+            headers: [("Authorization", "Bearer \(token)")]
+        )
     }
 
     func register(
@@ -85,6 +104,7 @@ func withAuth(
     clock: ManualClock = ManualClock(),
     database given: TestDatabase? = nil,
     trustsProxy: Bool = true,
+    verifiers: VerifierQuestions = .none,
     _ body: (AuthProcess) async throws -> Void
 ) async throws {
     let database: TestDatabase
@@ -92,26 +112,64 @@ func withAuth(
     var environment = environment
     environment["DATABASE_URL"] = database.url
     environment["JWT_SECRET"] = TestTokens.secret.revealed()
+    let costs = Argon2Costs.test
+    for (key, value) in [
+        ("PASSWORD_HASH_PASSES", costs.passes), ("PASSWORD_HASH_MEMORY_KIB", costs.memoryKiB),
+    ] where environment[key] == nil {
+        environment[key] = String(value)
+    }
     let settings = try Auth.definition.table.read(environment: environment)
     let pool = database.open(role: Auth.schema.role)
+    let view = RevocationView(database: pool, clock: clock.application)
+    await view.look()
+    let keys = KeyRing(secret: TestTokens.secret, families: Auth.definition.keyFamilies)
+    let trust = TrustParts(
+        database: pool,
+        clock: clock.application,
+        announcing: { await view.look() },
+        verifiers: verifiers,
+        owners: [.verifier(verifiers)]
+    )
     var configuration = HTTPServerConfiguration()
     configuration.trustsProxyHeaders = trustsProxy
+    let metrics = Metrics()
+    let accounts = Auth.accounts(
+        settings,
+        trust: trust,
+        database: pool,
+        keys: keys,
+        clock: clock.application,
+        metrics: metrics
+    )
+    try await accounts.prepare()
     let server = try HTTPServer(
         endpoints: Auth.endpoints(
             settings,
+            trust: trust,
+            accounts: accounts,
             database: pool,
-            keys: KeyRing(
-                secret: TestTokens.secret,
-                families: Auth.definition.keyFamilies
-            ),
+            keys: keys,
             clock: clock.application
         ),
-        configuration: configuration
+        configuration: configuration,
+        authorizer: TokenVerifier(
+            ring: keys,
+            clock: clock.application,
+            revocation: view.check
+        )
     )
     let client = HTTPClient()
     let outcome: Result<Void, any Error>
     do {
-        outcome = .success(try await body(AuthProcess(port: try server.start(), client: client)))
+        let process = AuthProcess(
+            port: try server.start(),
+            client: client,
+            trust: trust,
+            view: view,
+            metrics: metrics,
+            look: { await view.look() }
+        )
+        outcome = .success(try await body(process))
     } catch {
         outcome = .failure(error)
     }
@@ -119,6 +177,14 @@ func withAuth(
     await server.shutdown(within: .seconds(1))
     await pool.close()
     try outcome.get()
+}
+
+extension VerifierQuestions {
+    /// Nobody answers.
+    static let none = VerifierQuestions(
+        instances: { [] },
+        ask: { _, instance, _ throws(BusError) in throw .unreachable(instance) }
+    )
 }
 
 /// The body of a registration.

@@ -131,7 +131,7 @@ import Web
             let version = ProductVersion.current
             #expect(
                 try await auth.get("/api/capabilities").text
-                    == "{\"rider\":true,\"social\":false,\"signup\":false,\"version\":\"\(version)\"}"
+                    == "{\"rider\":true,\"social\":false,\"signup\":true,\"version\":\"\(version)\"}"
             )
         }
     }

@@ -58,6 +58,21 @@ extension EndToEnd {
             try await again.remove()
         }
 
+        @Test func `a killed database is started again and the ride goes on`() async throws {
+            let product = try await Product.ready()
+            let rider = try await TestRider(product)
+            let first = try await deliver(rider, from: TestRider.now - 40)
+            let file = try String(
+                contentsOfFile: product.folder + "/postgres/postmaster.pid",
+                encoding: .utf8
+            )
+            kill(try #require(file.split(separator: "\n").first.flatMap { Int32($0) }), SIGKILL)
+            let second = try await deliver(rider, from: (first.last ?? 0) + 1)
+            #expect(product.log.contains("PostgreSQL had ended and was started again"))
+            #expect(try await storedTimes(product, rider.rideID) == first + second)
+            try await product.remove()
+        }
+
         @Test func `a stop in order keeps the ride for the next start`() async throws {
             let product = try await Product.ready()
             let rider = try await TestRider(product)
@@ -124,6 +139,7 @@ extension TestRider {
         self.product = product
         token = rider.token
         riderID = rider.riderID
+        installationID = rider.installationID
         rideID = rider.rideID
         trip = rider.trip
         startOfService = rider.startOfService

@@ -68,9 +68,19 @@ extension EndToEnd {
                 sentence: "the database is not reachable"
             ),
             Case(
-                testDescription: "a wrong setting of a service",
-                environment: ["RIDER_REGISTRATION_LIMIT": "many"],
-                sentence: "RIDER_REGISTRATION_LIMIT"
+                testDescription: "wrong settings of two services",
+                environment: ["RIDER_REGISTRATION_LIMIT": "many", "BUS_URL_PREFIX": "http://x"],
+                sentence: "2 settings are wrong:\n  RIDER_REGISTRATION_LIMIT = \"many\""
+            ),
+            Case(
+                testDescription: "a name as the address",
+                environment: ["BIND": "localhost"],
+                sentence: "BIND = \"localhost\" is no numeric address"
+            ),
+            Case(
+                testDescription: "another machine's address",
+                environment: ["BIND": "203.0.113.1"],
+                sentence: "203.0.113.1 is no address of this machine"
             ),
         ]
 
@@ -82,6 +92,7 @@ extension EndToEnd {
         ) async throws {
             let folder = try Product.newFolder()
             try failure.prepare(folder)
+            chmod(folder, 0o750)
             let product = try Product(environment: failure.environment, folder: folder)
             try await eventually("ended: \(product.log)", within: .seconds(60)) {
                 !product.isRunning
@@ -91,6 +102,10 @@ extension EndToEnd {
             #expect(lines.count == 1, "\(product.log)")
             #expect(product.log.contains(failure.sentence), "\(product.log)")
             #expect(!FileManager.default.fileExists(atPath: folder + "/postgres/postmaster.pid"))
+            #expect(
+                try FileManager.default.attributesOfItem(atPath: folder)[.posixPermissions] as? Int
+                    == 0o750
+            )
             try await product.remove()
         }
 

@@ -9,6 +9,7 @@ struct TestRider: Sendable {
     let product: Product
     let token: String
     let riderID: String
+    let installationID: String
     let rideID: String
     let trip: Trip
     let startOfService: UnixSeconds
@@ -19,9 +20,10 @@ struct TestRider: Sendable {
     init(_ product: Product) async throws {
         (trip, startOfService) = try Self.runningTrip(product.schedule)
         self.product = product
+        installationID = UUID().uuidString
         let registered = try await product.post(
             "/api/v1/rider/register",
-            #"{"installation_id":"\#(UUID().uuidString)","platform":"other","app_id":"e2e"}"#
+            #"{"installation_id":"\#(installationID)","platform":"other","app_id":"e2e"}"#
         )
         try #require(
             registered.status == 201,

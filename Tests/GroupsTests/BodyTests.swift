@@ -69,7 +69,10 @@ import Web
                     guard answer.status != 201, !text.contains(":true") else { continue }
                     if answer.status == 204, text.contains("latitude\":5") { continue }
                     if answer.status == 204, text.contains("latitude\":-0.5") { continue }
-                    #expect([400, 404].contains(answer.status), "\(endpoint.path) \(text) \(answer)")
+                    #expect(
+                        [400, 404].contains(answer.status),
+                        "\(endpoint.path) \(text) \(answer)"
+                    )
                 }
             }
             #expect(try await world.count("SELECT count(*) FROM groups.friendships") == 0)
@@ -96,7 +99,9 @@ import Web
         try await Self.withGroup { world, anna, path in
             for endpoint in Self.endpoints {
                 let body = Array(path(endpoint.body).utf8)
-                for type in ["text/plain", "application/x-www-form-urlencoded", "application/jsonx"] {
+                for type in [
+                    "text/plain", "application/x-www-form-urlencoded", "application/jsonx",
+                ] {
                     let answer = try await anna.send(
                         endpoint.method,
                         path(endpoint.path),
@@ -123,7 +128,10 @@ import Web
                 let limit = endpoint.path.hasSuffix("places") ? 68 * 1024 : 16 * 1024
                 let head = path(endpoint.body).dropLast() + ",\"x\":\""
                 func body(of bytes: Int) -> [UInt8] {
-                    Array((head + String(repeating: "x", count: bytes - head.utf8.count - 2) + "\"}").utf8)
+                    Array(
+                        (head + String(repeating: "x", count: bytes - head.utf8.count - 2) + "\"}")
+                            .utf8
+                    )
                 }
                 let gzip = [("Content-Encoding", "gzip")]
                 for (body, headers) in [

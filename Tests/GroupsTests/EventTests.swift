@@ -12,7 +12,12 @@ import Transit
             let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
             let circle = try await world.sharingCircle(anna, ben)
             let place = try await anna.putPlace(circle, name: "Home")
-            let answer = try await ben.postEvent(circle, place, "ARRIVE", more: ",\"timestampMs\":5")
+            let answer = try await ben.postEvent(
+                circle,
+                place,
+                "ARRIVE",
+                more: ",\"timestampMs\":5"
+            )
             #expect(answer.status == 200)
             let id = try #require(answer.text("id"))
             #expect(
@@ -31,7 +36,8 @@ import Transit
         }
     }
 
-    @Test func `since leaves out its own instant and has one's own events (case 25)`() async throws {
+    @Test func `since leaves out its own instant and has one's own events (case 25)`() async throws
+    {
         try await GroupsWorld.with { world in
             let anna = try await world.person("anna")
             let circle = try await world.sharingCircle(anna)
@@ -59,7 +65,8 @@ import Transit
     }
 
     @Test(arguments: [
-        ("\"kind\":\"wave\"", "place_event.kind_invalid"), ("\"kind\":\"\"", "place_event.kind_invalid"),
+        ("\"kind\":\"wave\"", "place_event.kind_invalid"),
+        ("\"kind\":\"\"", "place_event.kind_invalid"),
         ("\"kind\":null", "place_event.kind_invalid"), ("\"kind\":1", "json.invalid_type"),
         ("\"kind\":\"arrive\",\"clientEventId\":\"x\"", "place_event.client_event_id_invalid"),
         ("\"kind\":\"arrive\",\"clientEventId\":5", "json.invalid_type"),
@@ -102,7 +109,9 @@ import Transit
             for place in [elsewhere, "\(UniqueID.random())"] {
                 let answer = try await anna.postEvent(circle, place)
                 #expect(answer.status == 404)
-                #expect(answer.body == "{\"error\":\"place not found\",\"code\":\"place.not_found\"}")
+                #expect(
+                    answer.body == "{\"error\":\"place not found\",\"code\":\"place.not_found\"}"
+                )
             }
             #expect(try await world.count("SELECT sum(event_seq)::bigint FROM groups.groups") == 0)
         }
@@ -155,7 +164,8 @@ import Transit
         }
     }
 
-    @Test func `a place's present name stands in the feed, and none when it is gone`() async throws {
+    @Test func `a place's present name stands in the feed, and none when it is gone`() async throws
+    {
         try await GroupsWorld.with { world in
             let anna = try await world.person("anna")
             let circle = try await world.sharingCircle(anna)

@@ -33,7 +33,9 @@ import Web
             for latitude in [1.0, 2.0, 3.0] {
                 // The phone's clock runs backwards; what came last counts.
                 let more = ",\"timestampMs\":\(Int(10 - latitude))"
-                #expect(try await anna.postFix(circle, latitude: latitude, more: more).status == 204)
+                #expect(
+                    try await anna.postFix(circle, latitude: latitude, more: more).status == 204
+                )
             }
             #expect(try await world.count("SELECT count(*) FROM groups.fixes") == 1)
             let fix = try #require(try await anna.fixes(circle)["\(anna.id)"])

@@ -12,7 +12,8 @@ import Web
         try await GroupsWorld.with { world in
             let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
             let circle = try await world.group("circles", anna, ben)
-            let sent = "{ \"id\": 7, \"name\":\"  Home \", \"radiusMeters\":120.50,\"lat\":47.60,"
+            let sent =
+                "{ \"id\": 7, \"name\":\"  Home \", \"radiusMeters\":120.50,\"lat\":47.60,"
                 + "\"deep\":[{\"a\":[1e3, null,\"\\u00e9\"]}] }"
             let put = try await anna.post(
                 "/api/circles/\(circle)/places",

@@ -71,7 +71,8 @@ import Transit
                 Self.lockAccount,
                 cleo.id,
                 untilWaiting: 1,
-                whileHeld: { () async throws in #expect(try await other.leave(circle).status == 204) },
+                whileHeld: { () async throws in #expect(try await other.leave(circle).status == 204)
+                },
                 [{ answers.add("ben", try await ben.tryToInvite("cleo", to: circle)) }]
             )
             #expect(answers["ben"]?.status == 404)
@@ -205,8 +206,13 @@ import Transit
             let act: @Sendable () async throws -> Void = {
                 let answer: Answer
                 switch deed {
-                case .ask: answer = try await elsewhere.post("/api/friends/requests", "{\"username\":\"cleo\"}")
-                case .befriended: answer = try await ben.post("/api/friends/requests", "{\"username\":\"anna\"}")
+                case .ask:
+                    answer = try await elsewhere.post(
+                        "/api/friends/requests",
+                        "{\"username\":\"cleo\"}"
+                    )
+                case .befriended:
+                    answer = try await ben.post("/api/friends/requests", "{\"username\":\"anna\"}")
                 case .answer:
                     answer = try await elsewhere.post(
                         "/api/friends/requests/\(cleo.id)/respond",
@@ -225,7 +231,10 @@ import Transit
                     )
                 case .fix: answer = try await elsewhere.postFix(circle)
                 case .fixEverywhere:
-                    answer = try await elsewhere.post("/api/me/fix", "{\"latitude\":1,\"longitude\":1}")
+                    answer = try await elsewhere.post(
+                        "/api/me/fix",
+                        "{\"latitude\":1,\"longitude\":1}"
+                    )
                 case .place:
                     answer = try await elsewhere.post(
                         "/api/circles/\(circle)/places",
@@ -237,12 +246,8 @@ import Transit
                 #expect(answer.status < 500, "\(deed): \(answer)")
             }
             let erase: @Sendable () async throws -> Void = {
-                let reply = await world.process.desk.answer(
-                    GroupsRequest(
-                        body: .eraseAccount(accountID: anna.id, tokensUntil: world.clock.now + 900)
-                    )
-                )
-                #expect(reply == .erased)
+                let erasure = EraseAccount(accountID: anna.id, receivedAt: world.clock.now)
+                #expect(await world.process.desk.erase(erasure))
             }
             // Some deeds need no lock that is held here; the erasure always waits.
             try await world.holding(

@@ -124,7 +124,10 @@ import Web
     @Test func `a token without an account's id or a handle is no member's`() async throws {
         try await GroupsWorld.with { world in
             for handle in [nil, "", "no", "has space"] as [String?] {
-                let token = TestTokens(clock: world.clock.application).token(.member, handle: handle)
+                let token = TestTokens(clock: world.clock.application).token(
+                    .member,
+                    handle: handle
+                )
                 let person = Person(id: .random(), handle: "", token: token, process: world.process)
                 let answer = try await person.get("/api/friends")
                 #expect(answer.status == 401)

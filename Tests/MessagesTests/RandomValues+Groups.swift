@@ -25,12 +25,11 @@ extension RandomValues {
 
     private mutating func groupsRequest() -> GroupsRequest {
         let body: GroupsRequest.Body
-        switch next() % 6 {
+        switch next() % 5 {
         case 0: body = .membership(accountID: id(), groupID: id())
         case 1: body = .views(groupIDs: list { $0.id() }, accountIDs: list { $0.id() })
         case 2: body = .sweep(accountIDs: list { $0.id() })
         case 3: body = .storeFixes(list { AccountFix(accountID: $0.id(), fix: $0.fix()) })
-        case 4: body = .eraseAccount(accountID: id(), tokensUntil: time())
         default: body = .exportAccount(accountID: id())
         }
         return GroupsRequest(requestID: id(), trace: trace(), body: body)
@@ -38,7 +37,7 @@ extension RandomValues {
 
     private mutating func groupsReply() -> GroupsReply {
         let body: GroupsReply.Body
-        switch next() % 7 {
+        switch next() % 6 {
         case 0:
             body = .membership(
                 MembershipReply(isMember: bool(), version: next(), allowsVotes: bool())
@@ -46,8 +45,7 @@ extension RandomValues {
         case 1: body = .views(list { $0.view() })
         case 2: body = .versions(list { GroupVersion(groupID: $0.id(), version: $0.next()) })
         case 3: body = .stored
-        case 4: body = .erased
-        case 5: body = .exported(list { UInt8(truncatingIfNeeded: $0.next()) })
+        case 4: body = .exported(list { UInt8(truncatingIfNeeded: $0.next()) })
         default:
             body = .refused(GroupsReply.Refusal.allCases.randomElement(using: &self) ?? .failed)
         }

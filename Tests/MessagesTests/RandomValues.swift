@@ -54,7 +54,7 @@ struct RandomValues: RandomNumberGenerator {
     }
 
     private mutating func requestBody() -> RideRequest.Body {
-        switch next() % 9 {
+        switch next() % 10 {
         case 0:
             .start(
                 StartRide(
@@ -93,8 +93,18 @@ struct RandomValues: RandomNumberGenerator {
                 RideListQuery(status: bool() ? .active : .ended, limit: count(), offset: count())
             )
         case 6: .status(VerifierStatusQuery(receivedAt: time()))
-        case 7: .eraseRider(EraseRider(riderID: id(), receivedAt: time()))
-        default: .exportRider(ExportRider(riderID: id(), receivedAt: time()))
+        case 7:
+            .eraseRider(
+                EraseRider(
+                    riderID: id(),
+                    receivedAt: time(),
+                    successorID: maybe { $0.id() },
+                    forgottenUntil: time(),
+                    isForwarded: bool()
+                )
+            )
+        case 8: .ride(RideDetailQuery(rideID: id()))
+        default: .exportRider(ExportRider(riderID: id(), receivedAt: time(), page: count()))
         }
     }
 
@@ -114,7 +124,7 @@ struct RandomValues: RandomNumberGenerator {
     }
 
     private mutating func replyBody() -> RideReply.Body {
-        switch next() % 10 {
+        switch next() % 12 {
         case 0:
             .started(
                 RideStarted(
@@ -167,6 +177,8 @@ struct RandomValues: RandomNumberGenerator {
         case 6: .erased
         case 7: .exported(list { UInt8(truncatingIfNeeded: $0.next()) })
         case 8: .conflict(rideID: id())
+        case 9: .erasedButBlocked
+        case 10: .ride(detail())
         default:
             .refused(
                 RideRefusal(
@@ -193,6 +205,32 @@ struct RandomValues: RandomNumberGenerator {
             corroboratedPoints: count(),
             startedAt: time(),
             endedAt: maybe { $0.time() }
+        )
+    }
+
+    private mutating func detail() -> RideDetailReply {
+        RideDetailReply(
+            ride: entry(),
+            vehicleID: text(),
+            boardingStopID: text(),
+            destinationStopID: text(),
+            changes: list { RideStateChange(state: $0.text(), at: $0.time()) },
+            points: list {
+                ExplainedPoint(
+                    point: $0.point(),
+                    outcome: $0.text(),
+                    corroboration: $0.text(),
+                    rule: $0.maybe { $0.text() },
+                    measured: $0.maybe { $0.number() },
+                    threshold: $0.maybe { $0.number() },
+                    unit: $0.maybe { $0.text() },
+                    explanation: $0.text(),
+                    alongShape: $0.maybe { $0.number() },
+                    distanceToShape: $0.maybe { $0.number() },
+                    scheduleDeviationSeconds: $0.maybe { $0.count() - 1000 },
+                    receivedAt: $0.time()
+                )
+            }
         )
     }
 
@@ -279,6 +317,23 @@ struct RandomValues: RandomNumberGenerator {
         )
     }
 
+    mutating func agencyFeeds() -> AgencyFeeds {
+        AgencyFeeds(
+            trace: trace(),
+            instance: text(),
+            epoch: next(),
+            sequence: next(),
+            feeds: list {
+                .init(
+                    url: $0.text(),
+                    lastSuccess: $0.maybe { $0.time() },
+                    lastError: $0.text(),
+                    entities: $0.count()
+                )
+            }
+        )
+    }
+
     mutating func builtFeed() -> BuiltFeed {
         BuiltFeed(
             trace: trace(),
@@ -321,11 +376,31 @@ struct RandomValues: RandomNumberGenerator {
         )
     }
 
+    mutating func accountQuery() -> AccountQuery {
+        AccountQuery(
+            trace: trace(),
+            body: bool() ? .handle(text()) : .ids(list { $0.id() })
+        )
+    }
+
+    mutating func accountAnswer() -> AccountAnswer {
+        let accounts = list {
+            AccountAnswer.Account(id: $0.id(), handle: $0.maybe { $0.text() }, name: $0.text())
+        }
+        return AccountAnswer(
+            trace: trace(),
+            body: bool() ? .accounts(accounts) : .unavailable
+        )
+    }
+
     /// One message of each kind.
     mutating func everyMessage() -> [any WireMessage] {
         [
             request(), reply(), slotTable(), estimates(), trusted(), builtFeed(), announcement(),
-            revocations(),
+            revocations(), accountQuery(), accountAnswer(),
+            EraseAccount(trace: trace(), accountID: id(), receivedAt: time()),
+            EraseAccountAnswer(trace: trace(), isClean: bool()),
+            agencyFeeds(),
         ] + groupMessages()
     }
 }

@@ -102,10 +102,20 @@ struct IngestProcess: Sendable {
     let client: HTTPClient
     let verifiers: FakeVerifiers
     let token: String
+    let adminToken: String
+    let driverToken: String
     let rider: UniqueID
 
     func get(_ path: String) async throws -> HTTPClientResponse {
         try await client.get("http://127.0.0.1:\(port)\(path)", headers: [bearer])
+    }
+
+    /// Asks as an administrator.
+    func admin(_ path: String, token: String? = nil) async throws -> HTTPClientResponse {
+        try await client.get(
+            "http://127.0.0.1:\(port)/api/v1/admin/rider/\(path)",
+            headers: [("Authorization", "Bearer \(token ?? adminToken)")]
+        )
     }
 
     func post(
@@ -122,6 +132,20 @@ struct IngestProcess: Sendable {
                 ("Content-Type", contentType),
             ],
             body: Array(body.utf8)
+        )
+    }
+
+    /// Posts bytes as a rider, with these headers beside the token.
+    func send(
+        _ path: String,
+        _ body: [UInt8],
+        _ headers: [(String, String)]
+    ) async throws -> HTTPClientResponse {
+        try await client.send(
+            .post,
+            "http://127.0.0.1:\(port)/api/v1/rider/\(path)",
+            headers: [bearer] + headers,
+            body: body
         )
     }
 
@@ -142,6 +166,8 @@ func withIngest(
 func withIngest(
     _ script: @escaping @Sendable (_ ask: FakeVerifiers.Ask, _ index: Int) -> FakeVerifiers.Outcome,
     authorizer: (any Authorizer)? = nil,
+    agencies: AgencyBoard = AgencyBoard(),
+    isEnabled: Bool = true,
     _ body: (IngestProcess) async throws -> Void
 ) async throws {
     let clock = ManualClock(IngestProcess.now)
@@ -150,7 +176,12 @@ func withIngest(
     let client = VerifierClient(verifiers.transport, metrics: Metrics())
     client.heard(.of("a"))
     let server = try HTTPServer(
-        endpoints: RiderEndpoints(verifiers: client, now: { clock.now }).all,
+        endpoints: (isEnabled ? RiderEndpoints(verifiers: client, now: { clock.now }).all : [])
+            + AdminEndpoints(
+                verifiers: isEnabled ? client : nil,
+                agencies: agencies,
+                now: { clock.now }
+            ).all,
         authorizer: authorizer ?? tokens.verifier([.rider, .staff])
     )
     let rider = UniqueID.random()
@@ -162,6 +193,8 @@ func withIngest(
             client: http,
             verifiers: verifiers,
             token: tokens.token(.rider, subject: rider),
+            adminToken: tokens.token(.admin),
+            driverToken: tokens.token(.driver),
             rider: rider
         )
         outcome = .success(try await body(process))

@@ -155,6 +155,31 @@ import Web
         #expect(verifiers.instances == ["a", "b"])
     }
 
+    @Test func `an owner that froze is not asked again while another takes over`() async {
+        let verifiers = FakeVerifiers { ask, _ in
+            ask.instance == "a" ? .fault(.connectionLost("a")) : .reply(.erased)
+        }
+        let client = VerifierClient(verifiers.transport, metrics: Metrics())
+        client.heard(.of("a"))
+        verifiers.whenWaiting { elapsed in
+            if elapsed >= .milliseconds(500) { client.heard(.of("b", epoch: 2)) }
+        }
+        #expect(await client.ask(body, slot: Slot(9), trace: .random()) == .erased)
+        #expect(verifiers.instances == ["a", "b"])
+        #expect(verifiers.elapsed == .milliseconds(500))
+    }
+
+    @Test func `an owner whose connection alone broke is asked again within a second`() async {
+        let verifiers = FakeVerifiers { ask, index in
+            index == 0 ? .fault(.connectionLost(ask.instance)) : .reply(.erased)
+        }
+        let client = VerifierClient(verifiers.transport, metrics: Metrics())
+        client.heard(.of("a"))
+        #expect(await client.ask(body, slot: Slot(9), trace: .random()) == .erased)
+        #expect(verifiers.instances == ["a", "a"])
+        #expect(verifiers.elapsed == .seconds(1))
+    }
+
     @Test(arguments: [BusError.timeout("a"), .cancelled])
     func `an unknown outcome is not tried again`(fault: BusError) async {
         let verifiers = FakeVerifiers { _, _ in .fault(fault) }

@@ -101,7 +101,7 @@ private func definition(
         let code = await running.run(
             definition(keyFamilies: [.rider]),
             ["--print-configuration", "-sample-size", "4"],
-            ["JWT_SECRET": secret, "LOG_LEVEL": "error"]
+            ["JWT_SECRET": secret, "LOG_LEVEL": "error", "DATABASE_URL": "postgresql:///x"]
         )
         #expect(code == 0)
         let lines = running.output.split(separator: "\n")

@@ -59,6 +59,17 @@ struct GatewayTests {
         ),
         Probe("a climb", "GET /api/v1/auth/trips/..%2F../status HTTP/1.1\r\n\(end)", 404),
         Probe("a path nobody answers", "GET /nowhere HTTP/1.1\r\n\(end)", 404),
+        Probe("users are auth's", "GET /api/v1/admin/users/7 HTTP/1.1\r\n\(end)", 404),
+        Probe(
+            "users' vehicles are the feed's",
+            "GET /api/v1/admin/users/7/vehicles HTTP/1.1\r\n\(end)",
+            503
+        ),
+        Probe(
+            "each of users' vehicles is the feed's",
+            "DELETE /api/v1/admin/users/7/vehicles/bus HTTP/1.1\r\n\(end)",
+            503
+        ),
         Probe("a service that is down", "GET /gtfs-rt/vehicle-positions HTTP/1.1\r\n\(end)", 503),
     ]
 
@@ -69,6 +80,61 @@ struct GatewayTests {
             try await socket.send(probe.request)
             #expect(try await socket.response().status == probe.status)
             #expect(seen.requests.isEmpty)
+        }
+    }
+
+    private static func chunked(_ body: String) -> String {
+        "POST /api/health HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\(end)\(body)"
+    }
+
+    private static func announced(_ count: Int, _ path: String = "/api/health") -> String {
+        "POST \(path) HTTP/1.1\r\nContent-Length: \(count)\r\n\(end)"
+            + String(repeating: "a", count: count)
+    }
+
+    /// A phone that is told 503 sends the same again for ever.
+    static let bodies = [
+        Probe("66 kB", announced(66_000), 413), Probe("1 MB", announced(1_000_000), 413),
+        Probe("1 MiB", announced(1 << 20), 413), Probe("over 1 MiB", announced(1 << 20 + 1), 413),
+        Probe(
+            "20 MB announced",
+            "POST /api/health HTTP/1.1\r\nContent-Length: 20000000\r\n\(end)",
+            413
+        ),
+        Probe("1 MB from who may not", announced(1_000_000, "/api/v1/auth/locked"), 403),
+        Probe(
+            "1 MB in chunks",
+            chunked("F4240\r\n\(String(repeating: "a", count: 1_000_000))\r\n0\r\n\r\n"),
+            413
+        ),
+        Probe(
+            "2 MB in chunks",
+            chunked("1E8480\r\n\(String(repeating: "a", count: 2_000_000))\r\n0\r\n\r\n"),
+            413
+        ),
+        Probe("a chunk of size zz", chunked("zz\r\nabc\r\n0\r\n\r\n"), 400),
+        Probe("a chunk of size -1", chunked("-1\r\nabc\r\n0\r\n\r\n"), 400),
+        Probe("an endless chunk size", chunked("FFFFFFFFFFFFFFFFF\r\nabc\r\n"), 400),
+        Probe(
+            "2,000 headers",
+            "GET /api/health HTTP/1.1\r\n"
+                + (0..<2000).map { "h\($0): b\r\n" }.joined() + end,
+            431
+        ),
+    ]
+
+    @Test(arguments: bodies)
+    func `answers what is too much or broken the same each time`(probe: Probe) async throws {
+        try await withGateway { port, _ in
+            for _ in 0..<4 {
+                let socket = try await RawSocket(port: port)
+                try await socket.send(probe.request)
+                let response = try await socket.response()
+                #expect(response.status == probe.status)
+                #expect(response.headers.first("Content-Type") == "application/json")
+                #expect(response.body.contains("\"code\":"))
+                #expect(response.headers.first("Retry-After") == nil)
+            }
         }
     }
 

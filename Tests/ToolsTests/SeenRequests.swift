@@ -23,6 +23,12 @@ final class SeenRequests: Sendable {
         [
             endpoint(.get, "/api/health"),
             endpoint(.post, "/api/health"),
+            Endpoint(
+                .post,
+                "/api/v1/auth/locked",
+                access: .roles([.admin]),
+                inline: { _ in .empty(200) }
+            ),
             endpoint(.get, "/api/v1/auth/trips/{id}/status"),
         ]
     }

@@ -29,7 +29,7 @@ private struct PlainRule {
 
 @Suite struct ProjectionRuleTests {
     enum Kind: String, CaseIterable {
-        case wander, lap, thereAndBack, knot, longSegments, doubledPoints
+        case wander, lap, thereAndBack, knot, dense, longSegments, doubledPoints
     }
 
     @Test(arguments: Kind.allCases, 0..<20)
@@ -68,8 +68,9 @@ private struct PlainRule {
         )
         let count = Int.random(in: 2...300, using: &random)
         switch kind {
-        case .wander, .knot, .longSegments, .doubledPoints:
-            let step = kind == .longSegments ? 3000.0 : kind == .knot ? 15 : 40
+        case .wander, .knot, .dense, .longSegments, .doubledPoints:
+            let steps: [Kind: Double] = [.longSegments: 3000, .knot: 15, .dense: 2]
+            let step = steps[kind] ?? 40
             var points = [origin]
             for _ in 1..<max(2, count) {
                 let last = points[points.count - 1]

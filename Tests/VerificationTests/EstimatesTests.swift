@@ -166,7 +166,8 @@ import Transit
 
     static let speeds: [([Double?], Double?)] = [
         ([nil, nil, nil], nil), ([5, nil, nil], 5), ([5, 7, nil], 6), ([1, 9, 4], 4),
-        ([-1, 9, nil], 9), ([0, nil, nil], 0),
+        ([-1, 9, nil], 9), ([0, nil, nil], 0), ([35, nil, nil], 35), ([35.1, 9, nil], 9),
+        ([1e308, nil, nil], nil),
     ]
 
     @Test(arguments: speeds)

@@ -63,8 +63,11 @@ import Transit
 
     @Test(
         arguments: [
-            ([0, 0, 3, 0], 2, [0, 1]), ([0, 0, 3, 0], 4, [0, 1, 3]), ([5, 2, 3, 2], 4, [1]),
-            ([1], 1, [0]), ([], 1, []), ([0, 1], 1, [0]),
+            ([0, 0, 3, 0], 2, [0, 1]), ([0, 0, 3, 0], 4, [0, 1, 3]), ([5, 2, 3, 2], 4, [2]),
+            ([1], 1, [0]), ([], 1, []), ([0, 1], 1, [0]), ([0, 1], 3, [0]),
+            // Half of the slots, so one of the two with rides: one empty one now, then that.
+            ([0, 0, 1, 9], 2, [0]), ([0, 1, 9], 1, [0]), ([0, 1, 9, 5], 2, [0]),
+            ([1, 9, 5], 1, [2]),
         ] as [([Int], Int, [UInt8])]
     )
     func `gives back what is empty at once and the rest one by one`(
@@ -73,11 +76,28 @@ import Transit
         released: [UInt8]
     ) {
         let slots = rides.enumerated().map { (Slot(UInt8($0)), $1) }
-        let chosen = SlotBalance.toRelease(
-            surplus,
-            of: Dictionary(uniqueKeysWithValues: slots)
-        )
+        var plan = ReleasePlan()
+        let chosen = plan.next(surplus, of: Dictionary(uniqueKeysWithValues: slots))
         #expect(chosen == released.map { Slot($0) })
+    }
+
+    @Test(arguments: [0, 1, 2, 28, 57, 128, 255, 256])
+    func `who joins takes over half of the slots with rides`(busy: Int) {
+        var rides = Dictionary(
+            uniqueKeysWithValues: Slot.all.map { ($0, Int($0.rawValue) < busy ? 1 : 0) }
+        )
+        var plan = ReleasePlan()
+        var steps = 0
+        while rides.count > 128 {
+            let released = plan.next(rides.count - 128, of: rides)
+            #expect(!released.isEmpty)
+            #expect(released.count == 1 || released.allSatisfy { rides[$0] == 0 })
+            for slot in released { rides[slot] = nil }
+            steps += 1
+        }
+        #expect(rides.count == 128)
+        #expect(abs(rides.values.reduce(0, +) - busy / 2) <= 1)
+        #expect(steps <= busy / 2 + 2)
     }
 
     @Test func `tries every slot that it does not own, once`() {

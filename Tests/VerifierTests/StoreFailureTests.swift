@@ -1,3 +1,4 @@
+import Database
 import Messages
 import ServiceKit
 import TestKit
@@ -57,6 +58,52 @@ import Transit
             // What failed was not charged either.
             #expect(await verifier.report(rider, batch).batch?.accepted == 3)
             #expect(try await ride(world) == ["active", "", "4", "4"])
+        }
+    }
+
+    @Test func `a batch that overlaps what is stored counts only what is new`() async throws {
+        try await World.with { world async throws in
+            let verifier = try await world.verifier()
+            let rider = Rider()
+            _ = await verifier.start(rider)
+            _ = await verifier.report(rider, Course.points([-25, -20, -15]))
+            // The answer was lost, and the phone adds what it measured meanwhile.
+            let answer = await verifier.report(rider, Course.points([-25, -20, -15, -10, -5])).batch
+            #expect(answer?.accepted == 2)
+            #expect(answer?.ignored == 3)
+            #expect(try await ride(world) == ["active", "", "5", "5"])
+        }
+    }
+
+    @Test func `more than may wait are told to come again, and nothing of theirs is kept`()
+        async throws
+    {
+        try await World.with { world async throws in
+            let verifier = try await world.verifier()
+            // Holds the writer in its first transaction.
+            let blocker = world.database.open(connections: 1)
+            let (held, hold) = AsyncStream<Void>.makeStream()
+            async let holding: Void = blocker.transaction { connection throws(DatabaseError) in
+                try connection.script("LOCK TABLE verifier.rides IN ACCESS EXCLUSIVE MODE")
+                hold.yield()
+                try connection.script("SELECT pg_sleep(1)")
+            }
+            for await _ in held { break }
+            let answers = await withTaskGroup(of: RideReply.Body.self) { group in
+                for _ in 0..<(VerifierNode.queueLimit + VerifierNode.batchLimit + 100) {
+                    group.addTask { await verifier.start(Rider()) }
+                }
+                var answers: [RideReply.Body] = []
+                for await answer in group { answers.append(answer) }
+                return answers
+            }
+            try await holding
+            await blocker.close()
+            let refused = answers.filter { $0 == .away }.count
+            let started = answers.filter { if case .started = $0 { true } else { false } }.count
+            #expect(refused >= 100)
+            #expect(started + refused == answers.count)
+            #expect(try await world.number("SELECT count(*) FROM verifier.rides") == started)
         }
     }
 

@@ -12,6 +12,16 @@ final class TestVerifier: Sendable {
     let node: VerifierNode
     let metrics = Metrics()
     private let published: Publications
+    private let pool: Database
+
+    /// The verifiers that one can ask by their names.
+    final class Peers: Sendable {
+        let all = Mutex<[String: TestVerifier]>([:])
+
+        func ask(_ body: RideRequest.Body, _ instance: String) async -> RideReply.Body? {
+            await all.withLock { $0[instance] }?.ask(body)
+        }
+    }
 
     /// What went out on the bus.
     final class Publications: Sendable {
@@ -21,23 +31,45 @@ final class TestVerifier: Sendable {
     init(
         _ instance: String,
         _ database: DatabaseConfiguration,
+        peers: Peers = Peers(),
         _ circumstances: @escaping @Sendable () -> Circumstances
     ) {
         let published = Publications()
         self.published = published
+        let pool = Database(database)
+        self.pool = pool
         node = VerifierNode(
             VerifierNode.Surroundings(
                 instance: instance,
                 database: database,
+                pool: pool,
                 thresholds: circumstances().thresholds,
                 circumstances: circumstances,
+                schedule: { Self.schedule },
                 publish: { topic, key, body in
                     published.all.withLock { $0.append((topic, key, body)) }
                 },
+                ask: { await peers.ask($0, $1) },
                 logger: .silent,
                 metrics: metrics
             )
         )
+    }
+
+    /// What the admin's status says of the schedule.
+    static let schedule = VerifierStatusReply.Schedule(
+        source: "course.zip",
+        contentHash: "00ff",
+        loadedAt: Course.start,
+        trips: 3,
+        shapes: 1,
+        timeZone: "Etc/UTC"
+    )
+
+    /// Ends its connections, as a crash would.
+    func close() async {
+        await node.close()
+        await pool.close()
     }
 
     // MARK: - What riders ask
@@ -118,6 +150,12 @@ final class TestVerifier: Sendable {
         published.all.withLock { $0 }
             .filter { $0.topic == BusTopics.estimates && $0.key == String(slot.rawValue) }
             .compactMap { try? Estimates(decoding: $0.body) }
+    }
+
+    /// Lets another verifier hear what this one owns.
+    func tell(_ other: TestVerifier) {
+        let tables = published.all.withLock { $0 }.filter { $0.topic == BusTopics.slots }
+        if let table = tables.last { other.node.heard(table.body) }
     }
 
     /// The latest table of what it owns, by slot.

@@ -35,6 +35,7 @@ final class World: Sendable {
     private let index: Mutex<ScheduleIndex?>
     private let trusted = Mutex(TrustedSnapshot.missing)
     private let verifiers = Mutex<[TestVerifier]>([])
+    private let peers = TestVerifier.Peers()
 
     private init(_ database: TestDatabase) throws {
         self.database = database
@@ -50,7 +51,7 @@ final class World: Sendable {
         let world = try World(try await (postgres ?? Self.postgres).database(template))
         let outcome: Result<Void, any Error>
         do { outcome = .success(try await body(world)) } catch { outcome = .failure(error) }
-        for verifier in world.verifiers.withLock({ $0 }) { await verifier.node.close() }
+        for verifier in world.verifiers.withLock({ $0 }) { await verifier.close() }
         await world.pool.close()
         try outcome.get()
     }
@@ -93,9 +94,11 @@ final class World: Sendable {
                 connections: 1,
                 statementTimeout: .seconds(10)
             ),
+            peers: peers,
             { self.circumstances }
         )
         verifiers.withLock { $0.append(verifier) }
+        peers.all.withLock { $0[instance] = verifier }
         return verifier
     }
 

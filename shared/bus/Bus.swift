@@ -178,7 +178,7 @@ public final class Bus: Sendable {
     ///   - instance: The instance's name, as ``instances(of:)`` gives it.
     ///   - timeout: How long the caller waits; the remaining time travels with the request.
     ///   - resend: Whether it is sent once more after a lost connection. With false the loss is
-    ///     reported at once, and a connection that does not come about within a second as
+    ///     reported at once, and a connection that does not come about in half a second as
     ///     ``BusError/unreachable(_:)``, so that the caller can turn to another instance.
     ///   - trace: The id that follows the request.
     /// - Returns: The answer.

@@ -12,10 +12,14 @@ public struct BusLimits: Sendable, Hashable {
     public var queuedRequests = 2048
     /// Publications that wait for the bus thread: four times all slots of a fleet.
     public var queuedPublications = 4096
+    /// Bytes of publications that wait for the bus thread: four of the largest.
+    public var queuedPublicationBytes = 64 << 20
     /// Retained (topic, key) pairs: 256 slots and what else a process says about itself.
     public var retainedStates = 1024
-    /// Publications queued per subscriber; one that is slower than this loses messages.
-    public var subscriberQueue = 4096
+    /// Publications queued per subscriber; one that is slower than this loses messages. Twice what a
+    /// process retains; libzmq counts messages only, shares one body among all subscribers, and drops the
+    /// queue of one that is silent for ``heartbeat``.
+    public var subscriberQueue = 2048
     /// How long a stopping bus waits for its handlers.
     public var drain: Duration = .seconds(5)
     /// How long a stopping bus waits for its askers to confirm that all answers arrived.
@@ -36,7 +40,7 @@ public struct BusLimits: Sendable, Hashable {
     static let reconnect: (first: Int32, longest: Int32) = (100, 2000)
     /// How long a request that is not sent again waits for a connection, in nanoseconds: another
     /// instance takes over a dead one's work in less.
-    static let connectPatience: UInt64 = 1_000_000_000
+    static let connectPatience: UInt64 = 500_000_000
     /// The longest sleep of the bus thread in milliseconds; a later wake means it was stopped.
     static let longestPoll = 500
     /// A turn later than this was a frozen process, not a busy machine, in nanoseconds.

@@ -48,6 +48,8 @@ final class BusMailbox: Sendable {
         var delivery = Delivery()
         /// Where a retained state waits in `delivery.publications`, to be overtaken by a newer one.
         var waitingStates: [StateKey: Int] = [:]
+        /// Bytes of the bodies in `delivery.publications`.
+        var waitingBytes = 0
         var windows: [String: Window] = [:]
         var records: [String: InstanceRecord] = [:]
     }
@@ -103,17 +105,25 @@ final class BusMailbox: Sendable {
 
     /// Queues a publication; a retained state that still waits is overtaken by its newer body.
     ///
-    /// - Returns: false when too many wait or the bus has ended.
+    /// - Returns: false when too many or too large ones wait, or the bus has ended.
     func publish(_ publication: Publication) -> Bool {
         state.withLock { state in
             guard !state.hasEnded else { return false }
             let key = StateKey(topic: publication.topic, key: publication.key)
             if publication.kind == .retained, let index = state.waitingStates[key] {
+                let overtaken = state.delivery.publications[index].body.count
+                let bytes = state.waitingBytes - overtaken + publication.body.count
+                guard bytes <= limits.queuedPublicationBytes else { return false }
+                state.waitingBytes = bytes
                 state.delivery.publications[index] = publication
                 return true
             }
             let count = state.delivery.publications.count
-            guard count < limits.queuedPublications else { return false }
+            let bytes = state.waitingBytes + publication.body.count
+            guard count < limits.queuedPublications, bytes <= limits.queuedPublicationBytes else {
+                return false
+            }
+            state.waitingBytes = bytes
             // What comes after a retraction does not overtake it.
             state.waitingStates[key] = publication.kind == .retained ? count : nil
             state.delivery.publications.append(publication)
@@ -154,6 +164,7 @@ final class BusMailbox: Sendable {
             state.isSignaled = false
             defer {
                 state.delivery = Delivery()
+                state.waitingBytes = 0
                 state.waitingStates.removeAll(keepingCapacity: true)
             }
             return state.delivery

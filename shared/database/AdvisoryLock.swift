@@ -18,6 +18,8 @@ public struct AdvisoryLock: Hashable, Sendable {
         public static let slot = Class(0x414C_0002)
         /// Building the feed; the key is 0.
         public static let feedBuilder = Class(0x414C_0003)
+        /// Making and dropping the partitions of a table; the key is a hash of its name.
+        public static let partitions = Class(0x414C_0004)
     }
 
     /// What the lock is for.

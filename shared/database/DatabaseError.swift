@@ -56,6 +56,9 @@ public struct DatabaseError: Error, Hashable, Sendable, CustomStringConvertible 
         switch sqlState {
         // Serialization failure, deadlock, lock not available, cancelled by a timeout.
         case "40001", "40P01", "55P03", "57014": return true
+        // A check that has no name is a partition's own: the row was routed to the default
+        // partition just before its day's was attached.
+        case "23514" where constraint == nil: return true
         // 08 connection, 53 out of resources, 57P0x shutting down or starting, 25006 read-only
         // (a standby), 58 the server's disk.
         default:

@@ -108,9 +108,9 @@ public struct VerifierStatusReply: Equatable, Sendable {
     public var ownedSlots: Int
     /// Active rides in its slots.
     public var activeRides: Int
-    /// Trip instances in its slots that riders publish, before coverage.
+    /// Trip instances in its slots that riders publish and no trusted source covers.
     public var publishableTrips: Int
-    /// Riders in the whole fleet's tables: all, trusted and blocked.
+    /// Riders of the whole fleet who ever started a ride: all, trusted and blocked.
     public var riders, trustedRiders, blockedRiders: Int
 
     /// Makes the answer.

@@ -12,6 +12,10 @@ public enum BusTopics {
     public static let liveFixes = "live-fixes"
     /// Arrivals and departures: a ``PlaceEventNotice``, each with a key of its own, not kept.
     public static let placeEvents = "place-events"
+    /// Tokens and subjects that were just revoked: ``Revocations``, not kept, from any auth.
+    public static let revocations = "revocations"
+    /// How the polling of agencies' feeds goes: ``AgencyFeeds``, whole, from the feed's builder.
+    public static let agencies = "agencies"
 }
 
 /// The names of the services as they stand in the bus's directory.

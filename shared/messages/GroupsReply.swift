@@ -32,9 +32,6 @@ public struct GroupsReply: Equatable, Sendable {
         case versions([GroupVersion])
         /// The fixes are stored, as far as their members share.
         case stored
-        /// Nothing of the account is stored any more, and every relay that lives has let go of it
-        /// or was waited for.
-        case erased
         /// JSON in UTF-8.
         case exported([UInt8])
         /// Nothing was done.

@@ -28,9 +28,6 @@ public struct GroupsRequest: Equatable, Sendable {
         case sweep(accountIDs: [UniqueID])
         /// Overwrites the last fixes of members in the circles to which they share.
         case storeFixes([AccountFix])
-        /// Forgets an account. `tokensUntil` is when its last token has expired by itself, POSIX
-        /// seconds; until then nothing of the account is stored again.
-        case eraseAccount(accountID: UniqueID, tokensUntil: UnixSeconds)
         /// Everything that is stored about an account, as JSON.
         case exportAccount(accountID: UniqueID)
     }

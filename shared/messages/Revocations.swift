@@ -9,7 +9,8 @@ public struct Revocations: Equatable, Sendable {
         public enum Target: Equatable, Sendable {
             /// One token, by its `jti`.
             case token(String)
-            /// All tokens of a subject that were issued before the revocation.
+            /// All tokens of a subject that were issued up to the revocation, by the digest of its id
+            /// as it stands in the row.
             case subject(String)
         }
 
@@ -30,9 +31,9 @@ public struct Revocations: Equatable, Sendable {
 
     /// The trace of the call that revoked.
     public var trace: TraceID
-    /// The row number of the newest entry, the cursor of the table.
+    /// The cursor of the look that found the entries; for logs, as readers keep their own.
     public var sequence: UInt64
-    /// In the order of their rows.
+    /// In any order; what a reader knows already says nothing new.
     public var entries: [Entry]
 
     /// Makes a list of revocations.

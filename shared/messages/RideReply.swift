@@ -38,10 +38,14 @@ public struct RideReply: Equatable, Sendable {
         case status(VerifierStatusReply)
         /// Nothing about the rider is stored any more.
         case erased
-        /// One JSON document with everything stored about the rider.
+        /// The same, but a mark remains that keeps a blocked installation blocked.
+        case erasedButBlocked
+        /// A page: JSON objects, divided by commas; nothing when there are no more.
         case exported([UInt8])
         /// Another ride of this rider is active; it is to be superseded first.
         case conflict(rideID: UniqueID)
+        /// One ride with its points.
+        case ride(RideDetailReply)
         /// Nothing was done.
         case refused(RideRefusal)
     }

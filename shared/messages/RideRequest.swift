@@ -40,6 +40,9 @@ public struct RideRequest: Equatable, Sendable {
         case eraseRider(EraseRider)
         /// Everything stored about a rider; any verifier answers it.
         case exportRider(ExportRider)
+        /// One ride with its points and why each counted as it did, for the admin; any verifier
+        /// answers it.
+        case ride(RideDetailQuery)
     }
 }
 
@@ -240,24 +243,44 @@ public struct EraseRider: Equatable, Sendable {
     public var riderID: UniqueID
     /// When the erasure was asked for, POSIX seconds.
     public var receivedAt: UnixSeconds
+    /// A keyed hash of the rider's installation, as an id: it stays blocked when the rider was. It
+    /// may be the rider's own id. Nil when the installation is not known.
+    public var successorID: UniqueID?
+    /// Until when no ride of this rider may begin, POSIX seconds: a late request must not bring
+    /// back what was erased.
+    public var forgottenUntil: UnixSeconds
+    /// Whether a verifier passed it on to the owner of the rider's active ride.
+    public var isForwarded: Bool
 
     /// Makes a request.
-    public init(riderID: UniqueID, receivedAt: UnixSeconds) {
+    public init(
+        riderID: UniqueID,
+        receivedAt: UnixSeconds,
+        successorID: UniqueID? = nil,
+        forgottenUntil: UnixSeconds,
+        isForwarded: Bool = false
+    ) {
         self.riderID = riderID
         self.receivedAt = receivedAt
+        self.successorID = successorID
+        self.forgottenUntil = forgottenUntil
+        self.isForwarded = isForwarded
     }
 }
 
-/// Asks for everything stored about a rider.
+/// Asks for a page of everything stored about a rider.
 public struct ExportRider: Equatable, Sendable {
     /// The rider.
     public var riderID: UniqueID
     /// When the export was asked for, POSIX seconds.
     public var receivedAt: UnixSeconds
+    /// 0 is the rider's standing; from 1 on come the rides with their points, the oldest first.
+    public var page: Int
 
     /// Makes a request.
-    public init(riderID: UniqueID, receivedAt: UnixSeconds) {
+    public init(riderID: UniqueID, receivedAt: UnixSeconds, page: Int) {
         self.riderID = riderID
         self.receivedAt = receivedAt
+        self.page = page
     }
 }

@@ -9,6 +9,8 @@ struct StopTimeReader {
     private static let bytesPerRow = 40
 
     private(set) var rowCount = 0
+    /// The stop that came after each stop the last time: trips of one pattern save the look-up.
+    private var followers: [Int32] = []
     private(set) var stopIDs = InternTable()
     private(set) var trips: [Int32] = []
     private(set) var stops: [Int32] = []
@@ -58,12 +60,23 @@ struct StopTimeReader {
             let along = try table.decimal("shape_dist_traveled", distance)
             guard current >= 0, isWanted?[current] ?? true else { continue }
             trips.append(Int32(truncatingIfNeeded: current))
-            stops.append(Int32(truncatingIfNeeded: stopIDs.intern(table[stop], of: table)))
+            stops.append(stopNumber(table[stop], of: table))
             sequence.append(Int32(truncatingIfNeeded: number))
             arrivals.append((arrives ?? departs).map { Int32($0) } ?? Self.noTime)
             departures.append((departs ?? arrives).map { Int32($0) } ?? Self.noTime)
             distances.append(along ?? .nan)
         }
         rowCount = table.rowCount
+    }
+
+    private mutating func stopNumber(_ field: Field, of table: Table) -> Int32 {
+        let last = stops.last.map(Int.init) ?? -1
+        if last >= 0, stopIDs.matches(Int(followers[last]), field, of: table) {
+            return followers[last]
+        }
+        let number = Int32(truncatingIfNeeded: stopIDs.intern(field, of: table))
+        if followers.count < stopIDs.count { followers.append(-1) }
+        if last >= 0 { followers[last] = number }
+        return number
     }
 }

@@ -21,7 +21,9 @@ struct Table {
     private(set) var rowCount = 0
     private(set) var columns: [String] = []
 
+    /// Kept from row to row; only the first ``fieldCount`` belong to the current one.
     private var fields: [Field] = []
+    private var fieldCount = 0
     private var position = 0
     private var nextLine = 1
 
@@ -31,7 +33,7 @@ struct Table {
         self.source = source
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
         guard try next() else { return }
-        columns = fields.map { text($0).trimmed }
+        columns = fields[..<fieldCount].map { text($0).trimmed }
         rowCount = 0
     }
 
@@ -57,7 +59,7 @@ struct Table {
     mutating func next() throws(ScheduleError) -> Bool {
         while position < bytes.count {
             try readRow()
-            if fields.count == 1, fields[0].start == fields[0].end { continue }
+            if fieldCount == 1, fields[0].start == fields[0].end { continue }
             rowCount += 1
             return true
         }
@@ -66,7 +68,7 @@ struct Table {
 
     private mutating func readRow() throws(ScheduleError) {
         line = nextLine
-        fields.removeAll(keepingCapacity: true)
+        fieldCount = 0
         // A second reference lets the span outlive changes to the row's own state.
         let data = self.bytes
         let bytes = data.span
@@ -90,7 +92,12 @@ struct Table {
             {
                 field.end -= 1
             }
-            fields.append(field)
+            if fieldCount < fields.count {
+                fields[fieldCount] = field
+            } else {
+                fields.append(field)
+            }
+            fieldCount += 1
             index += 1
             if isRowEnd { break }
         }
@@ -132,10 +139,10 @@ struct Table {
 
     /// The field of the current row in a column; an absent one is empty.
     @inline(__always)
-    subscript(column: Int) -> Field { column < fields.count ? fields[column] : .absent }
+    subscript(column: Int) -> Field { column < fieldCount ? fields[column] : .absent }
 
     /// The fields of the current row as text, for rewriting.
-    var texts: [String] { fields.map(text) }
+    var texts: [String] { fields[..<fieldCount].map(text) }
 
     func text(_ field: Field) -> String {
         let slice = bytes[field.start..<field.end]

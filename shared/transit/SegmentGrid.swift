@@ -15,10 +15,7 @@ struct SegmentGrid: Sendable {
         // The width grows with segments of hundreds of kilometres, so that a few absurd points
         // cannot fill the memory with cells.
         var reach = 0.0
-        for index in 0..<plane.segmentCount {
-            reach += abs(plane.x[index + 1] - plane.x[index])
-            reach += abs(plane.y[index + 1] - plane.y[index])
-        }
+        for segment in plane.segments { reach += abs(segment.dx) + abs(segment.dy) }
         width = max(Self.cellMeters, reach / Double(4 * plane.segmentCount + 4096))
         var entries: [(key: UInt64, segment: Int32)] = []
         entries.reserveCapacity(plane.segmentCount * 2)
@@ -34,42 +31,75 @@ struct SegmentGrid: Sendable {
 
     /// The nearest hit when it surely lies in the nine cells around the place.
     func nearest(to place: PlanePoint, in plane: ShapePlane) -> SegmentHit? {
-        var best: SegmentHit?
+        var best = SegmentHit.none
         forEachSegment(around: place) { segment in
             let hit = plane.hit(segment, place)
-            guard let known = best else {
-                best = hit
-                return
-            }
-            if hit.squaredDistance < known.squaredDistance
-                || hit.squaredDistance == known.squaredDistance && segment < known.segment
-            {
-                best = hit
-            }
+            if hit.isNearer(than: best) { best = hit }
         }
-        guard let best, best.squaredDistance <= decidableSquare else { return nil }
-        return best
+        return best.squaredDistance <= decidableSquare ? best : nil
     }
 
     /// The cheapest candidate when all candidates surely lie in the nine cells around the place.
+    ///
+    /// One look at the cells finds the best distance and sets aside what can be a candidate; where that
+    /// does not fit into a few places on the stack, this gives up too.
     func choose(
         _ place: PlanePoint,
         in plane: ShapePlane,
         _ cost: (Double) -> Double
     ) -> SegmentHit? {
-        guard let best = nearest(to: place, in: plane) else { return nil }
-        let limit = ShapePlane.admissibleSquare(best: best.squaredDistance)
-        guard limit <= decidableSquare else { return nil }
-        var chosen = best
-        var lowest = Double.infinity
-        forEachSegment(around: place) { segment in
-            let hit = plane.hit(segment, place)
-            guard hit.squaredDistance <= limit, plane.isLocalMinimum(hit, place) else { return }
-            let price = cost(hit.along)
-            if price < lowest || price == lowest && segment < chosen.segment {
-                lowest = price
-                chosen = hit
+        withUnsafeTemporaryAllocation(of: SegmentHit.self, capacity: Self.keptHits) { kept in
+            var count = 0
+            var best = SegmentHit.none
+            var bound = Double.infinity
+            forEachSegment(around: place) { segment in
+                let hit = plane.hit(segment, place)
+                // The bound only falls while the best gets better: nothing is left out too early.
+                guard hit.squaredDistance <= bound else { return }
+                if hit.isNearer(than: best) {
+                    best = hit
+                    bound = ShapePlane.admissibleBound(best: hit.squaredDistance)
+                }
+                if count < kept.count { kept.initializeElement(at: count, to: hit) }
+                count += 1
             }
+            let limit = ShapePlane.admissibleSquare(best: best.squaredDistance)
+            guard limit <= decidableSquare, count <= kept.count else { return nil }
+            let hits = UnsafeBufferPointer(rebasing: kept[..<count])
+            return Self.cheapest(of: hits, best, within: limit, place, in: plane, cost)
+        }
+    }
+
+    /// How many hits are set aside, 24 bytes each: more than come near on any road.
+    private static let keptHits = 40
+
+    /// The cheapest of the best hit and the other local minima within the limit, the first segment on
+    /// ties.
+    private static func cheapest(
+        of hits: UnsafeBufferPointer<SegmentHit>,
+        _ best: SegmentHit,
+        within limit: Double,
+        _ place: PlanePoint,
+        in plane: ShapePlane,
+        _ cost: (Double) -> Double
+    ) -> SegmentHit {
+        var chosen = best
+        // Most places have one candidate, and that needs no price.
+        var lowest: Double?
+        for hit in hits where hit.squaredDistance <= limit && hit.segment != best.segment {
+            // Beside the best one nothing further off is a minimum, and that is what most hits are.
+            let isBeside = abs(hit.segment - best.segment) == 1
+            if isBeside, hit.squaredDistance > best.squaredDistance { continue }
+            guard plane.isLocalMinimum(hit, place) else { continue }
+            // A segment in two cells, or two segments that meet at the nearest place.
+            if hit.along == chosen.along {
+                if hit.segment < chosen.segment { chosen = hit }
+                continue
+            }
+            let bound = lowest ?? cost(chosen.along)
+            let price = cost(hit.along)
+            lowest = min(bound, price)
+            if price < bound || price == bound && hit.segment < chosen.segment { chosen = hit }
         }
         return chosen
     }
@@ -90,15 +120,16 @@ struct SegmentGrid: Sendable {
 
     /// Calls `body` for every cell that a segment touches, row by row.
     private static func forEachCell(
-        of segment: Int,
+        of index: Int,
         in plane: ShapePlane,
         width: Double,
         _ body: (UInt64) -> Void
     ) {
         // A micrometre on every side, so that rounding never loses a cell.
         let margin = 1e-6
-        let (x0, x1) = (plane.x[segment], plane.x[segment + 1])
-        let (y0, y1) = (plane.y[segment], plane.y[segment + 1])
+        let segment = plane.segments[index]
+        let (x0, x1) = (segment.x, segment.x + segment.dx)
+        let (y0, y1) = (segment.y, segment.y + segment.dy)
         let firstRow = cell(min(y0, y1) - margin, width)
         let lastRow = cell(max(y0, y1) + margin, width)
         for row in firstRow...lastRow {
@@ -117,22 +148,65 @@ struct SegmentGrid: Sendable {
         }
     }
 
+    /// Calls `body` for the segments of the nine cells around a place, those of its own row first: the
+    /// nearest ones come early.
+    @inline(__always)
     private func forEachSegment(around place: PlanePoint, _ body: (Int) -> Void) {
         let row = Self.cell(place.y, width)
         let column = Self.cell(place.x, width)
-        for near in (row - 1)...(row + 1) {
-            let end = Self.key(row: near, column: column + 1)
-            var index = lowerBound(Self.key(row: near, column: column - 1))
-            while index < keys.count, keys[index] <= end {
-                body(Int(segments[index]))
-                index += 1
-            }
-        }
+        let middle = lowerBound(Self.key(row: row, column: column - 1), from: 0, to: keys.count)
+        let end = forEachSegment(from: middle, row, column, body)
+        let above = firstEntry(from: Self.key(row: row + 1, column: column - 1), after: end)
+        _ = forEachSegment(from: above, row + 1, column, body)
+        let below = firstEntry(from: Self.key(row: row - 1, column: column - 1), before: middle)
+        _ = forEachSegment(from: below, row - 1, column, body)
     }
 
-    private func lowerBound(_ key: UInt64) -> Int {
-        var low = 0
-        var high = keys.count
+    /// Calls `body` for the segments of three cells of a row, and returns the entry behind them.
+    @inline(__always)
+    private func forEachSegment(
+        from first: Int,
+        _ row: Int,
+        _ column: Int,
+        _ body: (Int) -> Void
+    ) -> Int {
+        let last = Self.key(row: row, column: column + 1)
+        var index = first
+        while index < keys.count, keys[index] <= last {
+            body(Int(segments[index]))
+            index += 1
+        }
+        return index
+    }
+
+    // Rows that touch are near one another in memory: growing steps find the next one sooner than
+    // halving everything does.
+
+    /// The first entry that is not below a key, known to lie at or after an entry.
+    private func firstEntry(from key: UInt64, after first: Int) -> Int {
+        var low = first
+        var step = 1
+        while low + step < keys.count, keys[low + step] < key {
+            low += step
+            step *= 2
+        }
+        return lowerBound(key, from: low, to: min(low + step, keys.count))
+    }
+
+    /// The first entry that is not below a key, known to lie at or before an entry.
+    private func firstEntry(from key: UInt64, before last: Int) -> Int {
+        var high = last
+        var step = 1
+        while high - step >= 0, keys[high - step] >= key {
+            high -= step
+            step *= 2
+        }
+        return lowerBound(key, from: max(high - step, 0), to: high)
+    }
+
+    private func lowerBound(_ key: UInt64, from first: Int, to end: Int) -> Int {
+        var low = first
+        var high = end
         while low < high {
             let middle = (low + high) / 2
             if keys[middle] < key { low = middle + 1 } else { high = middle }

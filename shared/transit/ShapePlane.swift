@@ -13,19 +13,41 @@ struct SegmentHit {
     var segment: Int
     var along: Double
     var squaredDistance: Double
+
+    /// Further off than any segment.
+    static let none = SegmentHit(segment: .max, along: 0, squaredDistance: .infinity)
+
+    /// Whether this is the answer rather than `other`: the first segment on ties.
+    func isNearer(than other: SegmentHit) -> Bool {
+        squaredDistance < other.squaredDistance
+            || squaredDistance == other.squaredDistance && segment < other.segment
+    }
 }
 
-/// The segments of a shape in its plane, one array per quantity so that a scan reads memory in order.
+/// A straight piece of a shape with all that a projection onto it reads, side by side in memory.
+struct Segment {
+    /// Where it starts, in metres of the plane.
+    let x, y: Double
+    /// From its start to its end.
+    let dx, dy: Double
+    /// One over its squared length in the plane, 0 for a piece of no length.
+    let inverseSquare: Double
+    /// Metres along the shape where it starts.
+    let along: Double
+    /// Metres along the shape that it covers.
+    let length: Double
+}
+
+/// The segments of a shape in its plane.
 struct ShapePlane: Sendable {
     private let origin: Coordinate
     private let metersPerDegreeEast: Double
-    let x, y: [Double]
-    private let dx, dy, inverseSquare: [Double]
+    let segments: [Segment]
     let cumulative: [Double]
 
     static let metersPerDegree = 111_320.0
 
-    var segmentCount: Int { dx.count }
+    var segmentCount: Int { segments.count }
 
     init(points: [Coordinate], cumulative: [Double]) {
         let origin = points[0]
@@ -33,19 +55,22 @@ struct ShapePlane: Sendable {
         let east = Self.metersPerDegree * cos(mean * .pi / 180)
         let x = points.map { Self.wrapped($0.longitude - origin.longitude) * east }
         let y = points.map { ($0.latitude - origin.latitude) * Self.metersPerDegree }
-        let segments = 0..<(points.count - 1)
-        let dx = segments.map { x[$0 + 1] - x[$0] }
-        let dy = segments.map { y[$0 + 1] - y[$0] }
+        segments = (0..<(points.count - 1)).map { index in
+            let dx = x[index + 1] - x[index]
+            let dy = y[index + 1] - y[index]
+            let square = dx * dx + dy * dy
+            return Segment(
+                x: x[index],
+                y: y[index],
+                dx: dx,
+                dy: dy,
+                inverseSquare: square > 0 ? 1 / square : 0,
+                along: cumulative[index],
+                length: cumulative[index + 1] - cumulative[index]
+            )
+        }
         self.origin = origin
         metersPerDegreeEast = east
-        self.x = x
-        self.y = y
-        self.dx = dx
-        self.dy = dy
-        inverseSquare = segments.map { index in
-            let square = dx[index] * dx[index] + dy[index] * dy[index]
-            return square > 0 ? 1 / square : 0
-        }
         self.cumulative = cumulative
     }
 
@@ -64,17 +89,17 @@ struct ShapePlane: Sendable {
     }
 
     @inline(__always)
-    func hit(_ segment: Int, _ place: PlanePoint) -> SegmentHit {
-        let fromX = place.x - x[segment]
-        let fromY = place.y - y[segment]
-        let dot = fromX * dx[segment] + fromY * dy[segment]
-        let share = max(0, min(1, dot * inverseSquare[segment]))
-        let restX = fromX - share * dx[segment]
-        let restY = fromY - share * dy[segment]
-        let start = cumulative[segment]
+    func hit(_ index: Int, _ place: PlanePoint) -> SegmentHit {
+        let segment = segments[index]
+        let fromX = place.x - segment.x
+        let fromY = place.y - segment.y
+        let dot = fromX * segment.dx + fromY * segment.dy
+        let share = max(0, min(1, dot * segment.inverseSquare))
+        let restX = fromX - share * segment.dx
+        let restY = fromY - share * segment.dy
         return SegmentHit(
-            segment: segment,
-            along: start + share * (cumulative[segment + 1] - start),
+            segment: index,
+            along: segment.along + share * segment.length,
             squaredDistance: restX * restX + restY * restY
         )
     }
@@ -97,6 +122,11 @@ struct ShapePlane: Sendable {
     static func admissibleSquare(best squaredDistance: Double) -> Double {
         let bound = max(2 * squaredDistance.squareRoot() + 1, alwaysAdmissibleMeters)
         return bound * bound
+    }
+
+    /// At least ``admissibleSquare(best:)``, without its root: 4d ≤ 2d² + 2 for every d.
+    static func admissibleBound(best squaredDistance: Double) -> Double {
+        max(6 * squaredDistance + 3, alwaysAdmissibleMeters * alwaysAdmissibleMeters)
     }
 
     /// A local minimum this near is a candidate whatever the best distance is.

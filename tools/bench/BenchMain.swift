@@ -7,8 +7,9 @@ struct BenchMain {
         case "schedule": exit(ScheduleBench.run())
         case "feed": FeedBench.run()
         case "verify": exit(VerifyBench.run())
+        case "ingest": exit(await IngestBench.run())
         default:
-            print("usage: bench schedule|feed|verify")
+            print("usage: bench schedule|feed|ingest|verify")
             exit(2)
         }
     }

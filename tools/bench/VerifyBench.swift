@@ -5,7 +5,8 @@ import Verification
 /// Measures what judging a point costs beside the bare projection that it cannot do without.
 ///
 /// Both run on the same shape and points, one after the other; the middle ratio of five pairs counts.
-/// The bars are 5 with a hint and 2 without, and no allocation for a point.
+/// The bars are 5 with a hint and 2 without, and no allocation for a point. GEOS's projection of the
+/// same points onto the same line stands beside them.
 enum VerifyBench {
     private static let vertices = 1_000
     private static let points = 2_000
@@ -28,6 +29,7 @@ enum VerifyBench {
             course.chooseCold,
             course.projectCold
         )
+        compareWithGeos(course)
         let allocations = AllocationCounter.count { _ = course.verifyWarm() + course.verifyCold() }
         let proof = AllocationCounter.count {
             _ = Array(repeating: points, count: points).shuffled()
@@ -68,8 +70,27 @@ enum VerifyBench {
         return ratio <= bar
     }
 
+    /// Prints what GEOSProject costs and how much of it a whole verdict without a hint costs.
+    private static func compareWithGeos(_ course: Course) {
+        guard let peer = course.geosPeer() else {
+            print("GEOSProject: no peer, run scripts/bootstrap --tests")
+            return
+        }
+        var ratios: [Double] = []
+        var nanoseconds: [Double] = []
+        _ = course.projectByGeos(peer)
+        for _ in 0..<pairs {
+            let geos = measure(rounds: 2) { course.projectByGeos(peer) }
+            ratios.append(geos / measure(course.verifyCold))
+            nanoseconds.append(geos)
+        }
+        let ratio = Int(ratios.sorted()[pairs / 2].rounded())
+        let each = Int(nanoseconds.sorted()[pairs / 2])
+        print("GEOSProject: \(each) ns of CPU per point, \(ratio) × the whole verdict without hint")
+    }
+
     /// Nanoseconds of this thread's CPU for one point.
-    private static func measure(_ body: () -> Int) -> Double {
+    private static func measure(rounds: Int = rounds, _ body: () -> Int) -> Double {
         let start = cpuNanoseconds()
         var sum = 0
         for _ in 0..<rounds { sum &+= body() }
@@ -192,5 +213,27 @@ private struct Course {
             sum += journey.trip.shape.project(points[index].coordinate).alongShape
         }
         return Int(sum)
+    }
+
+    // MARK: - The peer
+
+    /// The shape in metres of a plane, longitudes scaled as our own plane scales them.
+    func geosPeer() -> GeosPeer? { GeosPeer(journey.trip.shape.points.map(planar)) }
+
+    func projectByGeos(_ peer: GeosPeer) -> Int {
+        var sum = 0.0
+        for point in points {
+            let place = planar(point.coordinate)
+            sum += peer.project(x: place.x, y: place.y)
+        }
+        return Int(sum)
+    }
+
+    private func planar(_ point: Coordinate) -> (x: Double, y: Double) {
+        let metersPerDegree = 111_320.0
+        return (
+            x: point.longitude * metersPerDegree * cos(47.7 * .pi / 180),
+            y: point.latitude * metersPerDegree
+        )
     }
 }

@@ -1,3 +1,4 @@
+internal import Bus
 internal import Database
 public import ServiceKit
 internal import Telemetry
@@ -13,7 +14,7 @@ public enum Auth {
     private static let riderLifetime = Setting.duration(
         "RIDER_JWT_TTL",
         default: .seconds(8760 * 3600),
-        in: .seconds(60)...(.seconds(10 * 8760 * 3600)),
+        in: .seconds(60)...RegisterRider.longestLifetime,
         "How long a rider's token is valid."
     ).lenient
     private static let registrationLimit = Setting.integer(
@@ -29,13 +30,15 @@ public enum Auth {
         migrations: [
             Migration(name: "0001-schema", bytes: PackageResources._001_schema_sql),
             Migration(name: "0002-revocations", bytes: PackageResources._002_revocations_sql),
+            Migration(name: "0003-accounts", bytes: PackageResources._003_accounts_sql),
+            Migration(name: "0004-erasures", bytes: PackageResources._004_erasures_sql),
         ]
     )
 
     /// The service as the executable runs it.
     public static let definition = ServiceDefinition(
         name: "auth",
-        summary: "Registers riders' apps and signs tokens; knows no positions.",
+        summary: "Knows accounts and riders' apps, signs and revokes tokens; knows no positions.",
         publicPort: 8101,
         internalPort: 9101,
         keyFamilies: [.rider, .member, .staff],
@@ -44,40 +47,94 @@ public enum Auth {
         usesBus: true,
         settings: [
             riderMode.declaration, riderLifetime.declaration, registrationLimit.declaration,
-        ],
-        build: { context in build(context) }
+        ] + AccountParts.declarations,
+        rules: AccountParts.rules,
+        build: { context in try await build(context) }
     )
 
-    private static func build(_ context: ServiceContext) -> ServiceParts {
-        ServiceParts(
+    private static func build(_ context: ServiceContext) async throws -> ServiceParts {
+        let trust = TrustParts(context)
+        let accounts = accounts(
+            context.settings,
+            trust: trust,
+            database: context.database,
+            keys: context.keys,
+            clock: context.clock,
+            logger: context.logger,
+            metrics: context.metrics
+        )
+        try await accounts.prepare()
+        let lookup = AccountLookup(database: context.database, logger: context.logger)
+        context.bus.serve { request in await lookup.answer(request) }
+        return ServiceParts(
             endpoints: endpoints(
                 context.settings,
+                trust: trust,
+                accounts: accounts,
                 database: context.database,
                 keys: context.keys,
                 clock: context.clock,
                 logger: context.logger
-            )
+            ),
+            services: trust.services
+        )
+    }
+
+    /// Accounts under these settings.
+    static func accounts(
+        _ settings: Settings,
+        trust: TrustParts,
+        database: Database,
+        keys: KeyRing,
+        clock: ApplicationClock,
+        logger: Logger = .silent,
+        metrics: Metrics = Metrics()
+    ) -> AccountParts {
+        AccountParts(
+            settings,
+            database: database,
+            keys: keys,
+            clock: clock,
+            revocations: trust.revocations,
+            erasures: trust.erasures,
+            logger: logger,
+            metrics: metrics
         )
     }
 
     /// What auth offers over HTTP under these settings.
     static func endpoints(
         _ settings: Settings,
+        trust: TrustParts,
+        accounts: AccountParts,
         database: Database,
         keys: KeyRing,
         clock: ApplicationClock,
         logger: Logger = .silent
     ) -> [Endpoint] {
-        guard settings[riderMode] else { return [health, capabilities(rider: false)] }
+        let hasRiders = settings[riderMode]
+        let always =
+            [health, capabilities(rider: hasRiders, signUp: accounts.isSignUpEnabled)]
+            + accounts.endpoints
+        guard hasRiders else { return always }
         let register = RegisterRider(
             database: database,
             signer: TokenSigner(keys),
+            keys: keys,
+            revocations: trust.revocations,
             limiter: AttemptLimiter(kind: "register", limit: settings[registrationLimit]),
             lifetime: settings[riderLifetime],
             now: clock.now,
             logger: logger
         )
-        return [health, capabilities(rider: true), register.endpoint]
+        let riders = RiderSelf(
+            database: RequestDatabase(database: database, logger: logger),
+            verifiers: trust.verifiers,
+            erasures: trust.erasures,
+            keys: keys,
+            now: clock.now
+        )
+        return always + [register.endpoint] + riders.endpoints
     }
 
     private static let health = Endpoint(
@@ -95,13 +152,13 @@ public enum Auth {
     )
 
     /// What this deployment offers; false is what is not built or switched off.
-    private static func capabilities(rider: Bool) -> Endpoint {
+    private static func capabilities(rider: Bool, signUp: Bool) -> Endpoint {
         Endpoint(.get, "/api/capabilities", access: .anyone, logLevel: .debug) { _ in
             var json = JSONWriter()
             json.beginObject()
             json.member("rider", rider)
             json.member("social", false)
-            json.member("signup", false)
+            json.member("signup", signUp)
             json.member("version", ProductVersion.current)
             json.endObject()
             return .json(bytes: json.bytes)

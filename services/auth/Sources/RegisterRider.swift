@@ -9,9 +9,13 @@ internal import Web
 struct RegisterRider: Sendable {
     /// Characters of `app_id` and `app_version`.
     static let textLimit = 100
+    /// The longest `RIDER_JWT_TTL` that may be set: no rider's token is valid for longer.
+    static let longestLifetime = Duration.seconds(10 * 8760 * 3600)
 
     let database: Database
     let signer: TokenSigner
+    let keys: KeyRing
+    let revocations: Revocations
     let limiter: AttemptLimiter
     let lifetime: Duration
     let now: @Sendable () -> UnixSeconds
@@ -37,21 +41,38 @@ struct RegisterRider: Sendable {
             )
         }
         let installation = try Installation(try request.jsonObject())
-        let rider = try await stored(request) { connection throws(DatabaseError) in
-            try installation.upsert(at: now, on: connection)
-        }
-        return self.answer(rider, at: now)
-    }
-
-    private func answer(_ rider: Rider, at now: UnixSeconds) -> HTTPResponse {
-        let token = signer.sign(
-            TokenClaims(
-                subject: rider.id.description,
+        let pseudonym = keys.pseudonym(ofInstallation: installation.id)
+        let (revocations, lifetime) = (revocations, lifetime)
+        let registered = try await stored(request) { connection throws(DatabaseError) in
+            let rider = try installation.upsert(pseudonym, at: now, on: connection)
+            // Behind the row's lock, which an erasure takes first.
+            if let pseudonym, try RiderRows.isBeingErased(pseudonym, on: connection) {
+                connection.rollBackAtEnd()
+                return (rider, nil as TokenClaims?)
+            }
+            let subject = rider.id.description
+            let claims = TokenClaims(
+                subject: subject,
                 role: .rider,
-                issuedAt: now,
+                issuedAt: try revocations.signingTime(for: subject, at: now, on: connection),
                 lifetime: lifetime
             )
-        )
+            try RiderRows.noteToken(of: rider.id, until: claims.expiresAt, on: connection)
+            return (rider, claims)
+        }
+        guard let claims = registered.1 else {
+            throw HTTPError(
+                status: 503,
+                code: "rider.being_erased",
+                message: "erasure under way, try again later",
+                retryAfter: 5
+            )
+        }
+        return self.answer(registered.0, claims)
+    }
+
+    private func answer(_ rider: Rider, _ claims: TokenClaims) -> HTTPResponse {
+        let token = signer.sign(claims)
         var json = JSONWriter()
         json.beginObject()
         json.member("rider_id", rider.id.description)
@@ -125,7 +146,15 @@ private struct Installation: Sendable {
     }
 
     /// Files the installation, or refreshes what is known of it.
-    func upsert(at now: UnixSeconds, on connection: Connection) throws(DatabaseError) -> Rider {
+    ///
+    /// A new one gets a random id, unless it was blocked when its rider was forgotten: then its keyed
+    /// hash, under which the verifier keeps it blocked. That is asked behind the insertion, which
+    /// waits for an erasure that is being finished.
+    func upsert(
+        _ pseudonym: UniqueID?,
+        at now: UnixSeconds,
+        on connection: Connection
+    ) throws(DatabaseError) -> Rider {
         let row = try connection.query(
             """
             INSERT INTO auth.riders AS r (id, installation_id, platform, app_id, app_version,
@@ -140,7 +169,15 @@ private struct Installation: Sendable {
                 .timestamp(now),
             ]
         ).one()
-        return Rider(id: try row.uuid("id"), isNew: try row.bool("is_new"))
+        let rider = Rider(id: try row.uuid("id"), isNew: try row.bool("is_new"))
+        guard rider.isNew, let pseudonym, try RiderRows.isBlocked(pseudonym, on: connection) else {
+            return rider
+        }
+        try connection.execute(
+            "UPDATE auth.riders SET id = $2 WHERE id = $1",
+            [.uuid(rider.id), .uuid(pseudonym)]
+        )
+        return Rider(id: pseudonym, isNew: true)
     }
 }
 

@@ -1,143 +1,83 @@
 internal import Bus
+internal import Database
 internal import Messages
-internal import RealtimeFeed
+internal import Schedule
 public import ServiceKit
-internal import Synchronization
 internal import Telemetry
-internal import Transit
 internal import Web
 
-/// The feed: what trip planners read.
+/// The feed: drivers report here, and trip planners read.
 public enum Feed {
-    /// Seconds after which an estimate is not published any more (spec 1.13).
-    private static let pointAge = Setting.duration(
-        "RIDER_POINT_MAX_AGE",
-        default: .seconds(90),
-        in: .seconds(1)...(.seconds(3600)),
-        "How old a rider estimate may be to be published."
-    ).lenient
-    private static let riderMode = Setting.flag(
-        "RIDER_MODE_ENABLED",
-        default: true,
-        "Whether rider estimates are merged into the feed."
-    ).lenient
+    /// What `alongside migrate` applies before the first start.
+    public static let schema = ServiceSchema(
+        "feed",
+        migrations: [
+            Migration(name: "0001-drivers", bytes: PackageResources._001_drivers_sql),
+            Migration(name: "0002-api-keys", bytes: PackageResources._002_api_keys_sql),
+        ]
+    )
 
     /// The service as the executable runs it.
     public static let definition = ServiceDefinition(
         name: ServiceNames.feed,
-        summary: "Publishes trusted positions and rider estimates as GTFS-Realtime.",
+        summary: "Takes drivers' reports and publishes vehicles as GTFS-Realtime.",
         publicPort: 8104,
         internalPort: 9104,
+        keyFamilies: [.staff],
+        schema: schema,
         usesBus: true,
-        settings: [pointAge.declaration, riderMode.declaration],
-        build: { context in build(context) }
+        settings: FeedSettings.declarations + ScheduleSettings.declarations,
+        build: { context in try await build(context) }
     )
 
-    private static func build(_ context: ServiceContext) -> ServiceParts {
-        let publisher = FeedPublisher(
-            maxAge: context.settings[pointAge].components.seconds,
-            metrics: context.metrics
+    private static func build(_ context: ServiceContext) async throws -> ServiceParts {
+        let schedule = try await ScheduleSettings.source(context)
+        let bus = context.bus
+        let intake = DriverIntake(
+            DriverIntake.Surroundings(
+                settings: context.settings,
+                database: context.database,
+                writing: context.databaseConfiguration,
+                schedule: { schedule.current?.index },
+                accounts: .absent,
+                verifiers: VerifierRollCall(
+                    living: { bus.instances(of: ServiceNames.verifier) },
+                    ask: { body, instance, timeout, trace in
+                        try? await bus.request(body, to: instance, timeout: timeout, trace: trace)
+                    }
+                ),
+                now: context.clock.now,
+                logger: context.logger,
+                metrics: context.metrics
+            )
         )
-        if context.settings[riderMode] {
-            context.bus.subscribe(topic: BusTopics.estimates, of: ServiceNames.verifier) {
+        await intake.prepare()
+        let publisher = FeedPublisher(
+            maxAge: context.settings[FeedSettings.pointAge].components.seconds,
+            metrics: context.metrics,
+            drivers: { intake.drivers(at: $0).published }
+        )
+        if context.settings[FeedSettings.riderMode] {
+            bus.subscribe(topic: BusTopics.estimates, of: ServiceNames.verifier) {
                 publisher.heard($0.body)
             }
         }
         let clock = context.clock
         publisher.tick(at: clock.now())
+        let feed = FeedEndpoints(publisher: publisher, access: intake.feedAccess)
         return ServiceParts(
-            endpoints: FeedEndpoints(publisher: publisher).all,
-            services: [
+            endpoints: feed.all + intake.endpoints,
+            apiKeys: intake.apiKeys,
+            foundations: intake.foundations,
+            services: intake.services + [
+                ClosureService("schedule") { await ScheduleSettings.refresh(schedule, context) },
                 ClosureService("builder") {
                     while !Task.isCancelled {
                         publisher.tick(at: clock.now())
                         try? await Task.sleep(for: FeedPublisher.period)
                     }
-                }
+                },
             ]
         )
-    }
-}
-
-/// Keeps what was heard and the feed that was built from it.
-final class FeedPublisher: Sendable {
-    /// How often the feed is built (spec 0).
-    static let period = Duration.seconds(1)
-
-    private struct State {
-        var board = EstimateBoard()
-        var builder = FeedBuilder()
-        var published = PublishedFeed(
-            FeedMessage(
-                header: FeedHeader(
-                    gtfsRealtimeVersion: "2.0",
-                    incrementality: .fullDataset,
-                    timestamp: 0
-                )
-            )
-        )
-    }
-
-    private let maxAge: Int64
-    private let metrics: Metrics
-    private let state = Mutex(State())
-    private let undecodable: Counter
-    private let builds: Counter
-    private let withheld = Mutex<[String: Counter]>([:])
-
-    /// Makes a publisher.
-    ///
-    /// - Parameters:
-    ///   - maxAge: Seconds after which an estimate is left out.
-    ///   - metrics: Counts builds and what they left out.
-    init(maxAge: Int64, metrics: Metrics) {
-        self.maxAge = maxAge
-        self.metrics = metrics
-        undecodable = metrics.counter(
-            "feed_estimates_undecodable_total",
-            help: "Estimates on the bus that were not understood."
-        )
-        builds = metrics.counter("feed_builds_total", help: "Feeds that differed from the last.")
-        metrics.gauge("feed_entities_items", help: "Entities in the feed.") { [weak self] in
-            Double(self?.published.entityCount ?? 0)
-        }
-    }
-
-    /// The feed of the moment.
-    var published: PublishedFeed { state.withLock { $0.published } }
-
-    /// Hears a slot's estimates.
-    func heard(_ body: [UInt8]) {
-        guard let estimates = try? Estimates(decoding: body) else {
-            undecodable.add()
-            return
-        }
-        _ = state.withLock { $0.board.hear(estimates) }
-    }
-
-    /// Builds the feed of this second; when nothing changed the last one stands.
-    func tick(at now: UnixSeconds) {
-        let build = state.withLock { state -> FeedBuilder.Build? in
-            let estimates = state.board.fresh(at: now, maxAge: maxAge)
-            guard let build = state.builder.tick(estimates, at: now) else { return nil }
-            state.published = PublishedFeed(build.message)
-            return build
-        }
-        guard let build else { return }
-        builds.add()
-        for (rule, count) in build.withheld { counter(of: rule).add(count) }
-    }
-
-    private func counter(of rule: String) -> Counter {
-        withheld.withLock { counters in
-            if let counter = counters[rule] { return counter }
-            let counter = metrics.counter(
-                "feed_entities_withheld_total",
-                help: "Entities left out because they broke a rule of GTFS-Realtime.",
-                labels: ["rule": rule]
-            )
-            counters[rule] = counter
-            return counter
-        }
     }
 }

@@ -22,11 +22,27 @@ struct FeedBuilder: Sendable {
     /// Builds the feed of this moment.
     ///
     /// - Parameters:
-    ///   - estimates: Fresh ones, sorted by trip.
+    ///   - estimates: Fresh ones, sorted by trip; those of trips that a driver reports are left
+    ///     out (seed 4.8), also when the driver's own entity breaks a rule.
+    ///   - drivers: Fresh reports, one for each trip, by vehicle.
     ///   - now: The application clock.
     /// - Returns: The new feed, or nil when the last one stands.
-    mutating func tick(_ estimates: [TripEstimate], at now: UnixSeconds) -> Build? {
-        var entities = estimates.map { FeedEntity($0, now: now) }
+    mutating func tick(
+        _ estimates: [TripEstimate],
+        drivers: [LiveVehicle] = [],
+        at now: UnixSeconds
+    ) -> Build? {
+        let covered = Dictionary(
+            grouping: drivers.filter { !$0.tripID.isEmpty },
+            by: \.tripID
+        )
+        var entities = drivers.map { FeedEntity($0, now: now) }
+        for estimate in estimates {
+            let isCovered = covered[estimate.trip.tripID]?.contains { driver in
+                driver.startDate == nil || driver.startDate == estimate.trip.startDate
+            }
+            if isCovered != true { entities.append(FeedEntity(estimate, now: now)) }
+        }
         var withheld: [String: Int] = [:]
         let header = headerTime(for: entities, at: now)
         let draft = Self.message(entities, header)

@@ -4,6 +4,8 @@ internal import Web
 /// What trip planners ask for over HTTP; answered at once, from bytes that are already there.
 struct FeedEndpoints: Sendable {
     let publisher: FeedPublisher
+    /// Everyone, or holders of an API key (`FEED_AUTH_ENABLED`).
+    var access = Access.anyone
 
     /// Every endpoint, with who may call it.
     var all: [Endpoint] {
@@ -11,7 +13,7 @@ struct FeedEndpoints: Sendable {
             Endpoint(
                 .get,
                 "/gtfs-rt/vehicle-positions",
-                access: .anyone,
+                access: access,
                 logLevel: .debug,
                 inline: vehiclePositions
             )

@@ -54,7 +54,7 @@ final class PublishedFeed: Sendable {
             var part = message
             switch source {
             case .all: break
-            // Every entity comes from riders until drivers report; theirs have no such id.
+            // No driver's vehicle id can hold a colon.
             case .rider: part.entities = part.entities.filter { $0.id.hasPrefix("rider:") }
             case .driver: part.entities = part.entities.filter { !$0.id.hasPrefix("rider:") }
             }

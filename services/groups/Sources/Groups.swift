@@ -33,7 +33,7 @@ public enum Groups {
             GroupsParts.Surroundings(
                 database: context.database,
                 clock: context.clock,
-                directory: BusAccountDirectory(),
+                directory: BusAccountDirectory(bus: bus),
                 transport: LiveNews.Transport(bus),
                 limits: RequestLimits(),
                 logger: context.logger,

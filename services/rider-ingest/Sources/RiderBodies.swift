@@ -1,6 +1,6 @@
-internal import Messages
+package import Messages
 internal import Transit
-internal import Web
+package import Web
 
 /// The limits of what a rider's body may hold (seed 4.4).
 extension RiderLimits {
@@ -63,7 +63,7 @@ extension ServiceDate {
 
 extension ReportedPoint {
     /// Reads and checks the points of a report (spec 2.4).
-    static func points(of body: JSONObject) throws(HTTPError) -> [ReportedPoint] {
+    package static func points(of body: JSONObject) throws(HTTPError) -> [ReportedPoint] {
         let objects = try body.objects("positions") ?? []
         try body.finish()
         guard !objects.isEmpty else {

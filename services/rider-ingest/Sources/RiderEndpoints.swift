@@ -111,7 +111,10 @@ struct RiderEndpoints: Sendable {
 
     private func report(_ request: HTTPRequest) async throws -> HTTPResponse {
         let riderID = try request.riderID
-        let points = try ReportedPoint.points(of: try request.jsonObject())
+        let bytes = try request.jsonBytes()
+        let points =
+            try PositionReader.points(bytes)
+            ?? ReportedPoint.points(of: try JSONObject(parsing: bytes))
         let rideID = try request.rideID
         let report = ReportPositions(
             rideID: rideID,

@@ -10,7 +10,7 @@ public enum RiderIngest {
     private static let riderMode = Setting.flag(
         "RIDER_MODE_ENABLED",
         default: true,
-        "Whether riders may report; off answers 404 on their paths."
+        "Whether riders may report; off answers 404 on their paths and serves admins alone."
     ).lenient
 
     /// The service as the executable runs it.
@@ -26,7 +26,11 @@ public enum RiderIngest {
     )
 
     private static func build(_ context: ServiceContext) -> ServiceParts {
-        guard context.settings[riderMode] else { return ServiceParts() }
+        let agencies = AgencyBoard()
+        guard context.settings[riderMode] else {
+            let admin = AdminEndpoints(verifiers: nil, agencies: agencies, now: context.clock.now)
+            return ServiceParts(endpoints: admin.all)
+        }
         let bus = context.bus
         let verifiers = VerifierClient(
             VerifierClient.Transport(
@@ -45,9 +49,21 @@ public enum RiderIngest {
             ),
             metrics: context.metrics
         )
+        let unheard = [BusTopics.slots, BusTopics.agencies].map { topic in
+            context.metrics.counter(
+                "publications_undecodable_total",
+                help: "States on the bus that were not understood.",
+                labels: ["topic": topic]
+            )
+        }
         bus.subscribe(topic: BusTopics.slots, of: ServiceNames.verifier) { publication in
-            guard let table = try? SlotTable(decoding: publication.body) else { return }
+            guard let table = try? SlotTable(decoding: publication.body) else {
+                return unheard[0].add()
+            }
             verifiers.heard(table)
+        }
+        bus.subscribe(topic: BusTopics.agencies, of: ServiceNames.feed) { publication in
+            if !agencies.heard(publication.body) { unheard[1].add() }
         }
         context.metrics.gauge(
             "verifier_slots_known_items",
@@ -61,8 +77,10 @@ public enum RiderIngest {
             verifiers.knownSlots == 256
                 ? .ready : .notReady("verifiers: \(256 - verifiers.knownSlots) slots have no owner")
         }
+        let now = context.clock.now
         return ServiceParts(
-            endpoints: RiderEndpoints(verifiers: verifiers, now: context.clock.now).all
+            endpoints: RiderEndpoints(verifiers: verifiers, now: now).all
+                + AdminEndpoints(verifiers: verifiers, agencies: agencies, now: now).all
         )
     }
 }

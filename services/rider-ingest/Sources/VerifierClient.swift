@@ -14,6 +14,9 @@ final class VerifierClient: Sendable {
     static let patience = Duration.seconds(8)
     /// How often an owner is looked for while there is none.
     static let pause = Duration.milliseconds(50)
+    /// How long the successor of a lost owner is waited for before that owner is asked again: a frozen
+    /// one would take the request and never answer it.
+    static let successorPatience = Duration.seconds(1)
     /// How often a request may meet a broken connection: the first time and once more.
     static let attempts = 2
     /// Requests that may wait here; beyond, phones are told at once to come again.
@@ -37,7 +40,7 @@ final class VerifierClient: Sendable {
         let now: @Sendable () -> ContinuousClock.Instant
     }
 
-    private let transport: Transport
+    let transport: Transport
     private let directory = Mutex(SlotDirectory())
     private let waiting = Atomic<Int>(0)
     private let lost: Counter
@@ -114,6 +117,7 @@ final class VerifierClient: Sendable {
                 lost.add()
                 guard broken < Self.attempts else { return .refused(.away) }
                 forget(owner, slot)
+                await waitForSuccessor(of: owner, slot, until: deadline)
             } catch .timeout {
                 return .refused(.away)
             } catch .cancelled {
@@ -126,6 +130,20 @@ final class VerifierClient: Sendable {
         }
         unowned.add()
         return .refused(.away)
+    }
+
+    /// Waits until another owner of a slot is known, but not for long.
+    private func waitForSuccessor(
+        of owner: String,
+        _ slot: Slot,
+        until deadline: ContinuousClock.Instant
+    ) async {
+        let end = min(deadline, transport.now() + Self.successorPatience)
+        while transport.now() < end, !Task.isCancelled {
+            let known = directory.withLock { $0.owner(of: slot) }
+            guard known == nil || known == owner else { return }
+            await transport.sleep(Self.pause)
+        }
     }
 
     /// Forgets an owner that is not there any more, so that its successor's table is waited for.

@@ -120,6 +120,9 @@ struct Draft {
         guard outcome.result.accepted > 0 else { return .accepted(answer) }
         ride.session = outcome.session
         ride.unfiled = nil
+        if let change = outcome.changes.first(where: { $0.state == .verified }) {
+            ride.verifiedAt = change.timestamp
+        }
         ride.lastBatch = StoredBatch(digest: digest, answer: answer)
         for point in outcome.pointsToStore(tier: ride.tier) {
             points.append((report.rideID, point))

@@ -67,6 +67,7 @@ struct LedgerRound {
             case .start(let request): answers[index] = try start(request)
             case .end(let ending): answers[index] = try end(ending)
             case .reap(let id): answers[index] = try reap(id)
+            case .forget(let id): answers[index] = try forget(id)
             }
         }
         try RideStore.insert(draft.points, receivedAt: circumstances.now, on: connection)
@@ -85,6 +86,7 @@ struct LedgerRound {
         case start(StartRide)
         case end(Ending)
         case reap(UniqueID)
+        case forget(UniqueID)
     }
 
     private struct Ending {
@@ -102,6 +104,9 @@ struct LedgerRound {
         case .reap(let id):
             guard let ride = draft.ride(id) else { return nil }
             return (ride.session.riderID, .reap(id))
+        case .forget(let id):
+            guard let ride = draft.ride(id) else { return nil }
+            return (ride.session.riderID, .forget(id))
         case .request(let request):
             switch request.body {
             case .start(let start):
@@ -152,6 +157,12 @@ struct LedgerRound {
         guard standing.mayChange else {
             return .refused(.tooManyChanges)
         }
+        // Behind the lock on the rider's row: a token that was still on its way when its rider was
+        // erased begins nothing.
+        if try ErasureStore.isErased(request.riderID, at: circumstances.now, on: connection) {
+            try ErasureStore.dropStanding(of: request.riderID, on: connection)
+            return .refused(RideRefusal(.unknownRider))
+        }
         var started = ride
         started.tier = standing.tier
         if let other = try RideStore.insert(started, request: request, on: connection) {
@@ -200,6 +211,14 @@ struct LedgerRound {
         // Asked again here: a batch may have come between the reaper's look and now.
         guard ride.session.reap(at: circumstances.now, thresholds: circumstances.thresholds) != nil
         else { return .refused(RideRefusal(.invalid)) }
+        return try finish(ride, by: nil)
+    }
+
+    /// Ends a ride whose rows are deleted next; the reason is not seen by anybody.
+    private mutating func forget(_ id: UniqueID) throws(DatabaseError) -> RideReply.Body {
+        guard var ride = draft.ride(id) else { return .refused(RideRefusal(.rideEnded)) }
+        if let unfiled = ride.unfiled { ride.session = unfiled }
+        ride.session.end(.userRequested, at: circumstances.now)
         return try finish(ride, by: nil)
     }
 

@@ -26,9 +26,12 @@ final class OwnerBoard: Sendable {
     }
 
     /// Hears the table of another verifier.
-    func heard(_ body: [UInt8]) {
-        guard let table = try? SlotTable(decoding: body) else { return }
+    ///
+    /// - Returns: false when it was not understood; nothing changes then.
+    func heard(_ body: [UInt8]) -> Bool {
+        guard let table = try? SlotTable(decoding: body) else { return false }
         others.withLock { $0.merge(table) }
+        return true
     }
 
     /// Says what we own; sent again and again because a lost table would leave phones waiting.

@@ -32,6 +32,9 @@ final class RideBook: Sendable {
     /// The owned slots with the number drawn when each was acquired.
     var ownedSlots: [Slot: UInt64] { state.withLock { $0.slots.mapValues(\.epoch) } }
 
+    /// The number drawn when a slot was acquired; nil when it is not owned.
+    func epoch(of slot: Slot) -> UInt64? { state.withLock { $0.slots[slot]?.epoch } }
+
     /// How many rides each owned slot has.
     var ridesBySlot: [Slot: Int] { state.withLock { $0.slots.mapValues(\.rides.count) } }
 

@@ -9,6 +9,8 @@ enum RideWork: Sendable {
     case request(RideRequest)
     /// A ride that the clock or an unfiled end ends.
     case reap(UniqueID)
+    /// The ride of a rider who is being forgotten.
+    case forget(UniqueID)
 }
 
 /// Judges and files everything that waits, in one transaction.
@@ -71,7 +73,7 @@ final class RideLedger: Sendable {
     }
 
     private func refusalOfSlot(_ item: RideWork) -> RideReply.Body? {
-        guard let id = item.rideID, !item.isMalformed else {
+        guard let id = item.rideID else {
             return .refused(RideRefusal(.invalid))
         }
         guard !book.owns(id.slot) else { return nil }
@@ -80,7 +82,7 @@ final class RideLedger: Sendable {
 }
 
 extension RideWork {
-    /// The request's body; nil for the reaper's work.
+    /// The request's body; nil for work that nobody asked for over HTTP.
     var body: RideRequest.Body? {
         guard case .request(let request) = self else { return nil }
         return request.body
@@ -89,7 +91,7 @@ extension RideWork {
     /// The ride it is about.
     var rideID: UniqueID? {
         switch self {
-        case .reap(let id): id
+        case .reap(let id), .forget(let id): id
         case .request(let request):
             switch request.body {
             case .start(let start): start.rideID
@@ -100,12 +102,28 @@ extension RideWork {
             }
         }
     }
+}
 
-    /// Whether it breaks a promise of ingest, so that it must not reach the database.
+extension RideRequest {
+    /// Whether it breaks a promise of ingest, so that it must not reach rules and rows.
     var isMalformed: Bool {
-        guard case .start(let start) = body else { return false }
-        let texts = [start.vehicleID, start.boardingStopID, start.destinationStopID]
-        return Slot(of: start.tripID) != start.rideID.slot
-            || texts.contains { $0.utf8.contains(0) }
+        switch body {
+        case .start(let start):
+            let texts = [start.vehicleID, start.boardingStopID, start.destinationStopID]
+            return Slot(of: start.tripID) != start.rideID.slot
+                || texts.contains { $0.utf8.contains(0) }
+        case .positions(let report):
+            return report.points.isEmpty || report.points.count > RiderLimits.batchSize
+                || !report.points.allSatisfy(\.isFinite)
+        default: return false
+        }
+    }
+}
+
+extension ReportedPoint {
+    /// Whether JSON could have carried it, which knows neither infinity nor not-a-number.
+    fileprivate var isFinite: Bool {
+        latitude.isFinite && longitude.isFinite
+            && accuracy?.isFinite != false && speed?.isFinite != false && bearing?.isFinite != false
     }
 }

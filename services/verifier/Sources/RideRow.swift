@@ -23,7 +23,7 @@ struct RideRow {
         r.points_contradicted, r.match_streak, r.off_route_streak, r.contradiction_streak,
         r.recent_outcomes, r.first_matched_at, r.last_matched_at, r.last_accepted_at,
         r.last_corroboration, r.shape_hash, r.along_shape, r.speed, r.batch_digest,
-        r.batch_answer, p.tier
+        r.batch_answer, r.regressed_to, p.tier
         """
 
     /// Reads a row of the columns above.
@@ -52,6 +52,7 @@ struct RideRow {
         record.lastCorroboration = try row.text("last_corroboration")
         record.alongShape = try row.optionalDouble("along_shape")
         record.speed = try row.optionalDouble("speed")
+        record.regressedTo = try row.optionalDouble("regressed_to")
         self.record = record
         // An answer that this release cannot read is no answer: the batch is then judged afresh, and
         // its points are not newer than the session.

@@ -11,6 +11,12 @@ enum RideStore {
     /// Ride changes that may come at once.
     static let changeBurst: Int64 = 3
 
+    /// What a row keeps only for as long as its ride is under way.
+    private static let forgotten = """
+        along_shape = NULL, speed = NULL, regressed_to = NULL, batch_digest = NULL, batch_answer = NULL,
+        address_block = NULL, installed_at = NULL, install_build = NULL
+        """
+
     // MARK: - Taking over
 
     /// The active rides of slots.
@@ -53,8 +59,7 @@ enum RideStore {
         try connection.execute(
             """
             UPDATE verifier.rides SET status = 'ended', end_reason = $2, ended_at = $3,
-                updated_at = $3, along_shape = NULL, speed = NULL, batch_digest = NULL,
-                batch_answer = NULL
+                updated_at = $3, \(Self.forgotten)
             WHERE id = ANY ($1::uuid[]) AND status = 'active'
             """,
             [
@@ -229,15 +234,17 @@ enum RideStore {
                 first_matched_at = n.first_matched, last_matched_at = n.last_matched,
                 last_accepted_at = n.last_accepted, last_corroboration = n.last_corroboration,
                 shape_hash = n.shape_hash, along_shape = n.along, speed = n.speed,
-                batch_digest = n.digest, batch_answer = n.answer, updated_at = $21
+                batch_digest = n.digest, batch_answer = n.answer, regressed_to = n.regressed_to,
+                updated_at = $21, verified_at = COALESCE(r.verified_at, n.verified)
             FROM unnest($1::uuid[], $2::text[], $3::bool[], $4::bigint[], $5::bigint[],
                 $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[],
                 $11::text[], $12::timestamptz[], $13::timestamptz[], $14::timestamptz[],
                 $15::text[], $16::bigint[], $17::float8[], $18::float8[], $19::bigint[],
-                $20::bytea[])
+                $20::bytea[], $22::timestamptz[], $23::float8[])
                 AS n (id, state, corroborated, total, matched, agreed, denied, match_streak,
                     off_streak, denied_streak, outcomes, first_matched, last_matched,
-                    last_accepted, last_corroboration, shape_hash, along, speed, digest, answer)
+                    last_accepted, last_corroboration, shape_hash, along, speed, digest, answer,
+                    verified, regressed_to)
             WHERE r.id = n.id AND r.status = 'active'
             RETURNING r.id
             """,
@@ -259,7 +266,8 @@ enum RideStore {
                 .intArray(records.map(\.shapeHash)), .doubleArray(records.map(\.alongShape)),
                 .doubleArray(records.map(\.speed)),
                 .intArray(rides.map { $0.lastBatch?.digest }), .bytesArray(answers),
-                .timestamp(now),
+                .timestamp(now), .timestampArray(rides.map(\.verifiedAt)),
+                .doubleArray(records.map(\.regressedTo)),
             ]
         )
         var saved: Set<UniqueID> = []
@@ -292,8 +300,7 @@ enum RideStore {
                 end_reason = $4, points_total = $5, points_matched = $6,
                 points_corroborated = $7, points_contradicted = $8, first_matched_at = $9,
                 last_matched_at = $10, last_accepted_at = $11, ended_at = $12, ended_by = $13,
-                updated_at = $14, along_shape = NULL, speed = NULL, batch_digest = NULL,
-                batch_answer = NULL
+                updated_at = $14, verified_at = COALESCE(verified_at, $15), \(Self.forgotten)
             WHERE id = $1 AND status = 'active'
             """,
             [
@@ -304,7 +311,7 @@ enum RideStore {
                 record.lastMatchedAt.map(SQLValue.timestamp) ?? .null,
                 record.lastAcceptedAt.map(SQLValue.timestamp) ?? .null,
                 .timestamp(max(end.endedAt, ride.session.startedAt)), SQLValue(requestID),
-                .timestamp(now),
+                .timestamp(now), ride.verifiedAt.map(SQLValue.timestamp) ?? .null,
             ]
         )
         guard ended == 1 else { return false }
@@ -349,14 +356,16 @@ enum RideStore {
     ) throws(DatabaseError) {
         guard !points.isEmpty else { return }
         func present(_ value: Double?) -> Double? { value.flatMap { $0 >= 0 ? $0 : nil } }
+        let measures = points.map(\.point.verdict.storedMeasure)
         try connection.execute(
             """
             INSERT INTO verifier.ride_points (ride_id, timestamp, latitude, longitude, accuracy,
                 speed, bearing, outcome, corroboration, along_shape, distance_to_shape,
-                schedule_deviation_seconds, received_at)
+                schedule_deviation_seconds, check_id, measured, threshold, received_at)
             SELECT *, $13::timestamptz FROM unnest($1::uuid[], $2::timestamptz[], $3::float8[],
                 $4::float8[], $5::float8[], $6::float8[], $7::float8[], $8::text[], $9::text[],
-                $10::float8[], $11::float8[], $12::int[])
+                $10::float8[], $11::float8[], $12::int[], $14::text[], $15::float8[],
+                $16::float8[])
             ON CONFLICT DO NOTHING
             """,
             [
@@ -374,7 +383,9 @@ enum RideStore {
                 .intArray(
                     points.map { $0.point.verdict.scheduleDeviationSeconds.map(Int64.init) }
                 ),
-                .timestamp(now),
+                .timestamp(now), .textArray(measures.map { $0?.check.rawValue }),
+                .doubleArray(measures.map { $0?.measured }),
+                .doubleArray(measures.map { $0?.limit }),
             ]
         )
     }

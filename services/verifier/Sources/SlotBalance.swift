@@ -32,19 +32,6 @@ enum SlotBalance: Equatable {
         return owned > share ? .release(owned - share) : .keep
     }
 
-    /// The slots to give back now: those without a ride at once, as nobody waits for them, the others
-    /// one by one and the emptiest first, so that few phones wait at a time.
-    ///
-    /// - Parameters:
-    ///   - surplus: How many are too many.
-    ///   - rides: How many rides each owned slot has.
-    /// - Returns: At least one slot while there are any.
-    static func toRelease(_ surplus: Int, of rides: [Slot: Int]) -> [Slot] {
-        let slots = rides.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
-        let empty = slots.prefix { $0.value == 0 }.count
-        return slots.prefix(min(surplus, max(1, empty))).map(\.key)
-    }
-
     /// The slots in the order in which an instance tries them; instances start at different places, so
     /// that they meet less often.
     static func order(for instance: String, except owned: Set<Slot>) -> [Slot] {

@@ -10,8 +10,8 @@ internal import Verification
 /// open transaction dies with it. So there is no lease to outlive and no second writer. Who the
 /// others are is read from the sessions too: those of a crashed verifier are gone at once.
 final class SlotKeeper: Sendable {
-    /// How often the share is looked at.
-    static let period = Duration.milliseconds(500)
+    /// How often the share is looked at: a quarter of what phones may notice of a crash.
+    static let period = Duration.milliseconds(250)
     /// An owner without a heartbeat for this long is cut off (architecture, section 5).
     static let silenceSeconds = 4.0
 
@@ -19,9 +19,11 @@ final class SlotKeeper: Sendable {
     private let book: RideBook
     private let instance: String
     private let circumstances: @Sendable () -> Circumstances
+    private let schedule: @Sendable () -> ScheduleNote?
     private let changed: @Sendable () -> Void
     /// The session and when it was first used, in monotonic seconds.
     private let session = Mutex((generation: 0, since: 0.0))
+    private let plan = Mutex(ReleasePlan())
     private let logger: Logger
     private let acquired: Counter
     private let released: Counter
@@ -35,6 +37,7 @@ final class SlotKeeper: Sendable {
     ///   - book: Gets the rides of acquired slots.
     ///   - instance: The name under which this process is known.
     ///   - circumstances: Schedule and clocks, to bring rides back to life.
+    ///   - schedule: The schedule in use, for operators.
     ///   - changed: Called after each change of what is owned.
     ///   - logger: Hears of changes of state.
     ///   - metrics: Counts them.
@@ -43,6 +46,7 @@ final class SlotKeeper: Sendable {
         book: RideBook,
         instance: String,
         circumstances: @escaping @Sendable () -> Circumstances,
+        schedule: @escaping @Sendable () -> ScheduleNote?,
         changed: @escaping @Sendable () -> Void,
         logger: Logger,
         metrics: Metrics
@@ -51,6 +55,7 @@ final class SlotKeeper: Sendable {
         self.book = book
         self.instance = instance
         self.circumstances = circumstances
+        self.schedule = schedule
         self.changed = changed
         self.logger = logger
         acquired = metrics.counter("slots_acquired_total", help: "Slots taken over.")
@@ -71,7 +76,7 @@ final class SlotKeeper: Sendable {
         switch fleet.next(owned: book.ownedSlots.count, of: instance) {
         case .keep: break
         case .release(let surplus):
-            try await release(SlotBalance.toRelease(surplus, of: book.ridesBySlot))
+            try await release(plan.withLock { $0.next(surplus, of: book.ridesBySlot) })
         case .acquire(let limit): try await acquire(limit)
         }
     }
@@ -99,6 +104,7 @@ final class SlotKeeper: Sendable {
             let fleet = Fleet(
                 try FleetStore.sessions(
                     enteringAs: instance,
+                    schedule: self.schedule(),
                     silence: Self.silenceSeconds,
                     on: connection
                 ),
@@ -197,6 +203,7 @@ final class SlotKeeper: Sendable {
         guard !keys.isEmpty else { return Takeover() }
         let slots = keys.map { Slot(UInt8(truncatingIfNeeded: $0)) }
         let epochs = try RideStore.epochs(slots.count, on: connection)
+        try FleetStore.note(slots, epochs: epochs, of: instance, on: connection)
         var takeover = Takeover(slots: slots.count)
         var rides: [Slot: [ActiveRide]] = [:]
         var ended: [UniqueID] = []

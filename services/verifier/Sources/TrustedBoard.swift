@@ -19,9 +19,12 @@ final class TrustedBoard: Sendable {
     var snapshot: TrustedSnapshot { state.withLock { $0.snapshot } }
 
     /// Hears a publication; an older one than the last is dropped, and so is what does not decode.
-    func heard(_ body: [UInt8]) {
+    ///
+    /// - Returns: false when it was not understood.
+    @discardableResult
+    func heard(_ body: [UInt8]) -> Bool {
         // Also without a configured agency: our own drivers are trusted too.
-        guard let message = try? TrustedVehicles(decoding: body) else { return }
+        guard let message = try? TrustedVehicles(decoding: body) else { return false }
         let snapshot = TrustedSnapshot(
             message.vehicles.map(Verification.TrustedVehicle.init),
             createdAt: message.createdAt,
@@ -32,6 +35,7 @@ final class TrustedBoard: Sendable {
             state.newest = (message.epoch, message.sequence)
             state.snapshot = snapshot
         }
+        return true
     }
 }
 

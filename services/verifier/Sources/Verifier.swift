@@ -14,7 +14,10 @@ public enum Verifier {
     public static let schema = ServiceSchema(
         "verifier",
         migrations: [
-            Migration(name: "0001-rides", bytes: PackageResources._001_rides_sql)
+            Migration(name: "0001-rides", bytes: PackageResources._001_rides_sql),
+            Migration(name: "0002-operators", bytes: PackageResources._002_operators_sql),
+            Migration(name: "0003-erased-riders", bytes: PackageResources._003_erased_riders_sql),
+            Migration(name: "0004-witnesses", bytes: PackageResources._004_witnesses_sql),
         ]
     )
 
@@ -31,6 +34,8 @@ public enum Verifier {
     )
 
     private static func build(_ context: ServiceContext) async throws -> ServiceParts {
+        // Without riders nothing is owned, stored or loaded, and that is all that is asked of it.
+        guard context.settings[VerifierSettings.riderMode] else { return ServiceParts() }
         let thresholds = VerifierSettings.thresholds(context.settings)
         let schedule = try await ScheduleSettings.source(context)
         let trusted = TrustedBoard(thresholds: thresholds)
@@ -49,19 +54,34 @@ public enum Verifier {
             VerifierNode.Surroundings(
                 instance: context.instance,
                 database: context.databaseConfiguration,
+                pool: context.database,
                 thresholds: thresholds,
                 circumstances: circumstances,
+                schedule: { schedule.current.map(VerifierStatusReply.Schedule.init) },
                 publish: { bus.publish(topic: $0, key: $1, body: $2) },
+                ask: { await ask(bus, $0, $1) },
                 logger: context.logger,
                 metrics: context.metrics
             )
         )
         context.readiness.check { node.readiness }
-        bus.serve { request in await node.answer(request) }
+        bus.serve { request in await node.answer(request.body, trace: request.trace) }
         bus.subscribe(topic: BusTopics.slots, of: ServiceNames.verifier) { node.heard($0.body) }
+        let unheard = context.metrics.counter(
+            "publications_undecodable_total",
+            help: "States on the bus that were not understood.",
+            labels: ["topic": BusTopics.trusted]
+        )
         bus.subscribe(topic: BusTopics.trusted, of: ServiceNames.feed) {
-            trusted.heard($0.body)
+            if !trusted.heard($0.body) { unheard.add() }
         }
+        let retention = PointRetention(
+            pool: context.database,
+            retentionSeconds: VerifierSettings.pointRetentionSeconds(context.settings),
+            now: clock.now,
+            logger: context.logger,
+            metrics: context.metrics
+        )
         return ServiceParts(
             foundations: [ClosingService("writer") { await node.close() }],
             services: [
@@ -69,7 +89,38 @@ public enum Verifier {
                 ClosureService("slots") { try await node.keepSlots() },
                 ClosureService("estimates") { try await node.publishEstimates() },
                 ClosureService("reaper") { try await node.reap() },
+                ClosureService("retention") { await retention.run() },
             ]
+        )
+    }
+
+    /// Asks another verifier about a rider; long enough for the end of a ride and its commit.
+    private static func ask(
+        _ bus: Bus,
+        _ body: RideRequest.Body,
+        _ instance: String
+    ) async -> RideReply.Body? {
+        let request = RideRequest(requestID: .random(), trace: .random(), body: body)
+        let answer = try? await bus.request(
+            request.encoded(),
+            to: instance,
+            timeout: .seconds(2),
+            resend: false
+        )
+        return answer.flatMap { try? RideReply(decoding: $0) }?.body
+    }
+}
+
+extension VerifierStatusReply.Schedule {
+    /// A loaded schedule as the admin's status shows it.
+    init(_ loaded: LoadedSchedule) {
+        self.init(
+            source: loaded.source,
+            contentHash: loaded.contentHash,
+            loadedAt: loaded.loadedAt,
+            trips: loaded.index.counts.riderTrips,
+            shapes: loaded.index.counts.shapes,
+            timeZone: loaded.index.timeZone.name
         )
     }
 }

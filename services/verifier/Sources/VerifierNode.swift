@@ -1,4 +1,3 @@
-internal import Bus
 internal import Database
 internal import Messages
 internal import ServiceKit
@@ -24,25 +23,34 @@ final class VerifierNode: Sendable {
         let instance: String
         /// For the writer's connection.
         let database: DatabaseConfiguration
+        /// For what operators read and what must not hold up the writer.
+        let pool: Database
         /// The limits of freshness and agreement.
         let thresholds: Thresholds
         /// Schedule, trusted vehicles and clocks of the moment.
         let circumstances: @Sendable () -> Circumstances
+        /// The schedule in use, as the admin's status shows it.
+        let schedule: @Sendable () -> VerifierStatusReply.Schedule?
         /// Sends the whole state of a topic's key to the other services.
         let publish: @Sendable (_ topic: String, _ key: String, _ body: [UInt8]) -> Void
+        /// Asks another verifier; nil when it does not answer.
+        let ask: @Sendable (_ body: RideRequest.Body, _ instance: String) async -> RideReply.Body?
         let logger: Logger
         let metrics: Metrics
     }
 
     private let logger: Logger
     private let circumstances: @Sendable () -> Circumstances
-    private let book = RideBook()
+    let book = RideBook()
     private let owners: OwnerBoard
     private let connection: DedicatedConnection
     private let writer: CoalescingWriter<RideWork, RideReply.Body>
     private let keeper: SlotKeeper
     private let publisher: EstimatePublisher
+    private let erasure: RiderErasure
+    private let admin: AdminAnswers
     private let undecodable: Counter
+    private let unheard: Counter
 
     /// Builds the parts; the writer connects at once, slots are taken by ``keepSlots()``.
     init(_ surroundings: Surroundings) {
@@ -67,6 +75,11 @@ final class VerifierNode: Sendable {
             book: book,
             instance: surroundings.instance,
             circumstances: surroundings.circumstances,
+            schedule: {
+                surroundings.schedule().map {
+                    ScheduleNote(hash: $0.contentHash, source: $0.source)
+                }
+            },
             changed: { owners.publish() },
             logger: surroundings.logger,
             metrics: metrics
@@ -77,7 +90,7 @@ final class VerifierNode: Sendable {
             owner: { owners.owner(of: $0) },
             circumstances: surroundings.circumstances
         )
-        writer = CoalescingWriter(
+        let writer = CoalescingWriter<RideWork, RideReply.Body>(
             over: connection,
             name: "rides",
             batchLimit: Self.batchLimit,
@@ -94,20 +107,50 @@ final class VerifierNode: Sendable {
             thresholds: surroundings.thresholds,
             publish: surroundings.publish
         )
+        self.writer = writer
+        let logger = surroundings.logger
+        erasure = RiderErasure(
+            pool: surroundings.pool,
+            owns: { book.owns($0) },
+            owner: { owners.owner(of: $0) },
+            forget: { await Self.file(.forget($0), with: writer, logger) },
+            ask: surroundings.ask,
+            logger: logger
+        )
+        admin = AdminAnswers(
+            instance: surroundings.instance,
+            pool: surroundings.pool,
+            book: book,
+            circumstances: surroundings.circumstances,
+            schedule: surroundings.schedule,
+            logger: surroundings.logger
+        )
         circumstances = surroundings.circumstances
         self.owners = owners
         self.connection = connection
         self.keeper = keeper
-        logger = surroundings.logger
+        self.logger = logger
         undecodable = metrics.counter(
             "ride_requests_undecodable_total",
-            help: "Requests on the bus that were not understood."
+            help: "Requests on the bus that were not understood or that ingest never sends."
+        )
+        unheard = metrics.counter(
+            "publications_undecodable_total",
+            help: "States on the bus that were not understood.",
+            labels: ["topic": BusTopics.slots]
         )
         metrics.gauge("slots_owned_items", help: "Slots that this process owns.") {
             Double(book.ownedSlots.count)
         }
         metrics.gauge("rides_active_items", help: "Rides under way here.") {
             Double(book.rideCount)
+        }
+        for slot in Slot.all {
+            metrics.gauge(
+                "slot_epoch_number",
+                help: "The epoch under which this process owns a slot; 0 where it does not.",
+                labels: ["slot": slot.description]
+            ) { Double(book.epoch(of: slot) ?? 0) }
         }
         let publisher = publisher
         metrics.gauge("trips_published_items", help: "Trips whose position is published.") {
@@ -123,12 +166,12 @@ final class VerifierNode: Sendable {
     // MARK: - On the bus
 
     /// Answers a request; always with a message, so that the asker need not wait for its deadline.
-    func answer(_ request: BusRequest) async -> [UInt8] {
-        guard let message = try? RideRequest(decoding: request.body) else {
+    func answer(_ body: [UInt8], trace: TraceID) async -> [UInt8] {
+        guard let message = try? RideRequest(decoding: body) else {
             undecodable.add()
             let failed = RideReply(
                 requestID: .random(),
-                trace: request.trace,
+                trace: trace,
                 body: .refused(RideRefusal(.invalid))
             )
             return failed.encoded()
@@ -138,14 +181,31 @@ final class VerifierNode: Sendable {
 
     /// Answers a request that was understood.
     func answer(_ request: RideRequest) async -> RideReply.Body {
-        switch request.body {
+        guard !request.isMalformed else {
+            undecodable.add()
+            return .refused(RideRefusal(.invalid))
+        }
+        return switch request.body {
         case .start, .positions, .end, .supersede: await file(.request(request))
         case .tripStatus(let query): tripStatus(query)
+        case .eraseRider(let request): await erasure.erase(request)
+        case .exportRider(let request): await erasure.export(request)
+        case .rides(let query): await admin.rides(query)
+        case .ride(let query): await admin.ride(query)
+        case .status: await admin.status()
         default: .refused(RideRefusal(.invalid))
         }
     }
 
     private func file(_ work: RideWork) async -> RideReply.Body {
+        await Self.file(work, with: writer, logger)
+    }
+
+    private static func file(
+        _ work: RideWork,
+        with writer: CoalescingWriter<RideWork, RideReply.Body>,
+        _ logger: Logger
+    ) async -> RideReply.Body {
         do {
             return try await writer.write(work)
         } catch let error as DatabaseError {
@@ -205,7 +265,9 @@ final class VerifierNode: Sendable {
     }
 
     /// Hears another verifier's slot table.
-    func heard(_ table: [UInt8]) { owners.heard(table) }
+    func heard(_ table: [UInt8]) {
+        if !owners.heard(table) { unheard.add() }
+    }
 
     // MARK: - Tickers
 

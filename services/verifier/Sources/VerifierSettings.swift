@@ -1,7 +1,7 @@
 internal import ServiceKit
 internal import Verification
 
-/// The verifier's own settings: the thresholds that the seed lets an operator set (spec 1.13).
+/// The verifier's own settings (spec 1.13).
 enum VerifierSettings {
     private static let shapeDistance = Setting.number(
         "RIDER_MAX_SHAPE_DISTANCE",
@@ -45,11 +45,43 @@ enum VerifierSettings {
         in: .zero...(.seconds(3600)),
         "Time between a point and a trusted vehicle beyond which they are not compared; 0 is off."
     )
+    private static let verifyStep = Setting.number(
+        "RIDER_VERIFY_STEP",
+        default: 0,
+        in: 0...1000,
+        "Metres that the point which verifies a ride must lie ahead of the one before; 0 asks for none."
+    )
+    private static let recovery = Setting.number(
+        "RIDER_REGRESSION_RECOVERY",
+        default: 0,
+        in: 0...10_000,
+        "Metres that a rider found too far back must move on to be believed again; 0 is never."
+    )
+
+    /// Whether there is anything to verify (spec 1.13; on by default here).
+    static let riderMode = Setting.flag(
+        "RIDER_MODE_ENABLED",
+        default: true,
+        "Whether riders may report; off leaves the verifier idle: it takes no slots."
+    ).lenient
+    private static let pointRetention = Setting.duration(
+        "RIDER_POINT_RETENTION",
+        default: .seconds(168 * 3600),
+        in: .seconds(3600)...(.seconds(10 * 8760 * 3600)),
+        "How long a stored point is kept after it arrived; older ones are removed each hour."
+    ).lenient
+
+    /// How long a stored point is kept.
+    static func pointRetentionSeconds(_ settings: Settings) -> Int64 {
+        settings[pointRetention].components.seconds
+    }
 
     static var declarations: [SettingDeclaration] {
         [
+            riderMode.declaration, pointRetention.declaration,
             shapeDistance.declaration, speed.declaration, early.declaration, late.declaration,
             pointAge.declaration, trustedAge.declaration, skew.declaration,
+            verifyStep.declaration, recovery.declaration,
         ]
     }
 
@@ -63,6 +95,9 @@ enum VerifierSettings {
         thresholds.trustedMaxAgeSeconds = settings[trustedAge].components.seconds
         let maxSkew = settings[skew].components.seconds
         thresholds.corroborationMaxSkewSeconds = maxSkew > 0 ? maxSkew : nil
+        thresholds.verifyStepMeters = settings[verifyStep]
+        let recovery = settings[recovery]
+        thresholds.regressionRecoveryMeters = recovery > 0 ? recovery : nil
         return thresholds
     }
 }

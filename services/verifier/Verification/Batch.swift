@@ -106,6 +106,7 @@ public func applyBatch(
             on: session.journey,
             previous: session.latestMatched,
             lastAcceptedAt: session.lastAcceptedAt,
+            regressedTo: session.regressedTo,
             trusted: trustedPosition,
             now: now,
             thresholds: thresholds

@@ -10,7 +10,7 @@ public struct TripEstimate: Sendable, Equatable {
     public var coordinate: Coordinate
     /// Degrees clockwise from north along the shape.
     public var bearing: Double
-    /// Median of the reported speeds in metres per second, or nil when none was reported.
+    /// Median of the plausible speeds reported, in metres per second, or nil when there is none.
     public var speed: Double?
     /// When the newest contributing point was measured, never after now.
     public var timestamp: UnixSeconds
@@ -179,7 +179,9 @@ private struct Witness {
             alongShape = place.alongShape
         }
         timestamp = latest.timestamp
-        speed = latest.speed.flatMap { $0 >= 0 && $0.isFinite ? $0 : nil }
+        // A speed that no point could be matched at is a broken sensor or a lie.
+        let plausible = 0...thresholds.maxSpeedMetersPerSecond
+        speed = latest.speed.flatMap { plausible.contains($0) ? $0 : nil }
         isPublishable = session.isPublishable(tier: member.tier, at: now, thresholds: thresholds)
     }
 }

@@ -89,6 +89,9 @@ public struct Session: Sendable, Equatable {
     public internal(set) var lastAcceptedAt: UnixSeconds?
     /// What the trusted vehicle said about the latest accepted point.
     public internal(set) var lastCorroboration: Corroboration = .unavailable
+    /// The furthest back along the shape that points since the latest match were found to be, if any
+    /// were too far back.
+    public internal(set) var regressedTo: Double?
     /// The latest matched point; nil also after the shape changed under a restored ride.
     public internal(set) var latestMatched: MatchedPoint?
 
@@ -124,7 +127,7 @@ public struct Session: Sendable, Equatable {
     /// An ignored point changes nothing, and neither does any point after the end.
     ///
     /// - Parameters:
-    ///   - verdict: What ``verify(_:on:previous:lastAcceptedAt:trusted:now:thresholds:)`` said.
+    ///   - verdict: What the rules said.
     ///   - point: The point it said it about.
     ///   - thresholds: The lengths of the streaks.
     /// - Returns: The change of state, with the end if the ride has one.
@@ -144,7 +147,7 @@ public struct Session: Sendable, Equatable {
         if verdict.outcome == .matched, let alongShape = verdict.alongShape {
             countMatch(verdict.corroboration, alongShape: alongShape, point, thresholds)
         } else {
-            countFailure(verdict.outcome, at: point.timestamp, thresholds)
+            countFailure(verdict, at: point.timestamp, thresholds)
         }
         return Transition(from: before, to: state, end: end)
     }
@@ -161,6 +164,8 @@ public struct Session: Sendable, Equatable {
         recentOutcomes = RecentOutcomes()
         firstMatchedAt = firstMatchedAt ?? point.timestamp
         lastMatchedAt = point.timestamp
+        let step = latestMatched.map { alongShape - $0.alongShape } ?? 0
+        regressedTo = nil
         latestMatched = MatchedPoint(
             alongShape: alongShape,
             timestamp: point.timestamp,
@@ -177,7 +182,10 @@ public struct Session: Sendable, Equatable {
         case .none, .unavailable:
             break
         }
-        if state == .pending, matchStreak >= thresholds.verifyStreak { state = .verified }
+        let hasMoved = thresholds.verifyStepMeters <= 0 || step >= thresholds.verifyStepMeters
+        if state == .pending, hasMoved, matchStreak >= thresholds.verifyStreak {
+            state = .verified
+        }
         // After the line above on purpose: three contradicted points from the start do both.
         if contradictionStreak >= thresholds.contradictStreak {
             reject(.contradicted, at: point.timestamp)
@@ -185,13 +193,16 @@ public struct Session: Sendable, Equatable {
     }
 
     private mutating func countFailure(
-        _ outcome: Outcome,
+        _ verdict: Verdict,
         at timestamp: UnixSeconds,
         _ thresholds: Thresholds
     ) {
         matchStreak = 0
         offRouteStreak += 1
-        recentOutcomes.append(outcome)
+        recentOutcomes.append(verdict.outcome)
+        if verdict.check == .regression, let alongShape = verdict.alongShape {
+            regressedTo = min(regressedTo ?? alongShape, alongShape)
+        }
         guard offRouteStreak >= thresholds.rejectStreak else { return }
         switch recentOutcomes.mostFrequent(ofLast: thresholds.rejectStreak) {
         case .implausible: reject(.implausible, at: timestamp)

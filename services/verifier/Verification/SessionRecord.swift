@@ -3,7 +3,7 @@ public import Transit
 /// A live session as the ride's row keeps it, in plain fields.
 ///
 /// Written with each batch so that another process can go on where this one stopped. Where the rider is
-/// (``alongShape``, ``speed``) is left out at the ride's end and for blocked riders.
+/// (``alongShape``, ``speed``, ``regressedTo``) is left out at the ride's end and for blocked riders.
 public struct SessionRecord: Sendable, Equatable {
     /// Wire name of the state.
     public var state: String
@@ -39,6 +39,8 @@ public struct SessionRecord: Sendable, Equatable {
     public var alongShape: Double?
     /// Metres per second of the latest matched point.
     public var speed: Double?
+    /// See ``Session/regressedTo``; on the same shape.
+    public var regressedTo: Double?
 
     /// Makes the record of a ride that has reported nothing; the fields are set one by one after it.
     public init(shapeHash: Int64) {
@@ -80,6 +82,7 @@ public struct SessionRecord: Sendable, Equatable {
         if !session.hasEnded, tier != .blocked {
             alongShape = session.latestMatched?.alongShape
             speed = session.latestMatched?.speed
+            regressedTo = session.regressedTo
         }
     }
 }
@@ -164,6 +167,7 @@ extension SessionRecord {
                 timestamp: lastMatchedAt,
                 speed: speed
             )
+            session.regressedTo = regressedTo
         }
         return .resumed(session)
     }

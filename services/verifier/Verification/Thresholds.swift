@@ -19,6 +19,12 @@ public struct Thresholds: Sendable, Equatable {
     public var trustedMaxAgeSeconds: Int64 = 300
     /// A trusted fix further in time from the point says nothing; nil compares fixes of any age, as the seed does.
     public var corroborationMaxSkewSeconds: Int64?
+    /// How far ahead of the match before it the point that verifies a ride must lie; 0 asks for nothing, as the
+    /// seed does.
+    public var verifyStepMeters = 0.0
+    /// How far a rider who was found too far back must move on from there to be believed again; nil is
+    /// never, as the seed has it.
+    public var regressionRecoveryMeters: Double?
 
     // MARK: - Fixed
 
@@ -75,6 +81,7 @@ extension Thresholds {
     /// Every threshold of these limits, in the order of their declaration.
     public var entries: [ThresholdEntry] {
         let maximumSkew = corroborationMaxSkewSeconds.map { "\($0) s" } ?? "off"
+        let recovery = regressionRecoveryMeters.map { "\($0) m" } ?? "off"
         let settable: [(String, String, String, String)] = [
             (
                 "maxShapeDistanceMeters", "\(maxShapeDistanceMeters) m",
@@ -100,6 +107,14 @@ extension Thresholds {
             (
                 "corroborationMaxSkewSeconds", maximumSkew, "RIDER_CORROBORATION_MAX_SKEW",
                 "ours; off keeps the seed's rule"
+            ),
+            (
+                "verifyStepMeters", "\(verifyStepMeters) m", "RIDER_VERIFY_STEP",
+                "ours; 0 keeps the seed's rule (decision 0071)"
+            ),
+            (
+                "regressionRecoveryMeters", recovery, "RIDER_REGRESSION_RECOVERY",
+                "ours; off keeps the seed's rule (decision 0071)"
             ),
         ]
         let fixed: [(String, String, String)] = [

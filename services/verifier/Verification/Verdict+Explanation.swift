@@ -5,7 +5,7 @@ extension Verdict {
         case .accuracy, .distance, .regression: "m"
         case .speed: "m/s"
         case .age, .lead, .order, .early, .late: "s"
-        default: nil
+        default: corroborationGap == nil ? nil : "m"
         }
     }
 

@@ -11,6 +11,8 @@ public import Transit
 ///   - journey: The trip and date that the rider said they are on.
 ///   - previous: The latest matched point of the ride; its place on the shape resolves loops.
 ///   - lastAcceptedAt: The time of the latest accepted point, matched or not.
+///   - regressedTo: The furthest back that points since the latest match were found to be, if any were
+///     too far back.
 ///   - trusted: Where the trusted vehicle of this trip is, or nil without one.
 ///   - now: Our clock.
 ///   - thresholds: The limits.
@@ -21,6 +23,7 @@ public func verify(
     on journey: Journey,
     previous: MatchedPoint?,
     lastAcceptedAt: UnixSeconds?,
+    regressedTo: Double? = nil,
     trusted: TrustedPosition?,
     now: UnixSeconds,
     thresholds: Thresholds
@@ -46,7 +49,9 @@ public func verify(
     }
     if let previous {
         let moved = place.alongShape - previous.alongShape
-        if moved < -thresholds.maxRegressionMeters {
+        if moved < -thresholds.maxRegressionMeters,
+            !hasRecovered(at: place.alongShape, from: regressedTo, thresholds)
+        {
             verdict.fail(
                 .regression,
                 .implausible,
@@ -83,6 +88,19 @@ public func verify(
         verdict.compare(with: trusted, at: point.timestamp, thresholds: thresholds)
     }
     return verdict
+}
+
+/// Whether points since a match that seemed too far back go on from there as a vehicle does: then it
+/// was the match that was wrong.
+private func hasRecovered(
+    at alongShape: Double,
+    from regressedTo: Double?,
+    _ thresholds: Thresholds
+) -> Bool {
+    guard let regressedTo, let recovery = thresholds.regressionRecoveryMeters else {
+        return false
+    }
+    return alongShape - regressedTo >= recovery
 }
 
 /// The later of two times that may be absent.

@@ -283,51 +283,6 @@ void   alongside__member_fix__free_unpacked
   assert(message->base.descriptor == &alongside__member_fix__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-void   alongside__erase_account__init
-                     (Alongside__EraseAccount         *message)
-{
-  static const Alongside__EraseAccount init_value = ALONGSIDE__ERASE_ACCOUNT__INIT;
-  *message = init_value;
-}
-size_t alongside__erase_account__get_packed_size
-                     (const Alongside__EraseAccount *message)
-{
-  assert(message->base.descriptor == &alongside__erase_account__descriptor);
-  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
-}
-size_t alongside__erase_account__pack
-                     (const Alongside__EraseAccount *message,
-                      uint8_t       *out)
-{
-  assert(message->base.descriptor == &alongside__erase_account__descriptor);
-  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
-}
-size_t alongside__erase_account__pack_to_buffer
-                     (const Alongside__EraseAccount *message,
-                      ProtobufCBuffer *buffer)
-{
-  assert(message->base.descriptor == &alongside__erase_account__descriptor);
-  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
-}
-Alongside__EraseAccount *
-       alongside__erase_account__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data)
-{
-  return (Alongside__EraseAccount *)
-     protobuf_c_message_unpack (&alongside__erase_account__descriptor,
-                                allocator, len, data);
-}
-void   alongside__erase_account__free_unpacked
-                     (Alongside__EraseAccount *message,
-                      ProtobufCAllocator *allocator)
-{
-  if(!message)
-    return;
-  assert(message->base.descriptor == &alongside__erase_account__descriptor);
-  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
-}
 void   alongside__export_account__init
                      (Alongside__ExportAccount         *message)
 {
@@ -886,7 +841,7 @@ void   alongside__place_event_notice__free_unpacked
   assert(message->base.descriptor == &alongside__place_event_notice__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor alongside__groups_request__field_descriptors[8] =
+static const ProtobufCFieldDescriptor alongside__groups_request__field_descriptors[7] =
 {
   {
     "header",
@@ -961,20 +916,8 @@ static const ProtobufCFieldDescriptor alongside__groups_request__field_descripto
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
-    "erase_account",
-    14,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_MESSAGE,
-    offsetof(Alongside__GroupsRequest, body_case),
-    offsetof(Alongside__GroupsRequest, erase_account),
-    &alongside__erase_account__descriptor,
-    NULL,
-    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
     "export_account",
-    15,
+    14,
     PROTOBUF_C_LABEL_OPTIONAL,
     PROTOBUF_C_TYPE_MESSAGE,
     offsetof(Alongside__GroupsRequest, body_case),
@@ -986,8 +929,7 @@ static const ProtobufCFieldDescriptor alongside__groups_request__field_descripto
   },
 };
 static const unsigned alongside__groups_request__field_indices_by_name[] = {
-  6,   /* field[6] = erase_account */
-  7,   /* field[7] = export_account */
+  6,   /* field[6] = export_account */
   0,   /* field[0] = header */
   2,   /* field[2] = membership */
   1,   /* field[1] = request_id */
@@ -999,7 +941,7 @@ static const ProtobufCIntRange alongside__groups_request__number_ranges[2 + 1] =
 {
   { 1, 0 },
   { 10, 2 },
-  { 0, 8 }
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor alongside__groups_request__descriptor =
 {
@@ -1009,7 +951,7 @@ const ProtobufCMessageDescriptor alongside__groups_request__descriptor =
   "Alongside__GroupsRequest",
   "alongside",
   sizeof(Alongside__GroupsRequest),
-  8,
+  7,
   alongside__groups_request__field_descriptors,
   alongside__groups_request__field_indices_by_name,
   2,  alongside__groups_request__number_ranges,
@@ -1335,57 +1277,6 @@ const ProtobufCMessageDescriptor alongside__member_fix__descriptor =
   (ProtobufCMessageInit) alongside__member_fix__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__erase_account__field_descriptors[2] =
-{
-  {
-    "account_id",
-    1,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_BYTES,
-    offsetof(Alongside__EraseAccount, has_account_id),
-    offsetof(Alongside__EraseAccount, account_id),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
-    "tokens_until",
-    2,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_SINT64,
-    offsetof(Alongside__EraseAccount, has_tokens_until),
-    offsetof(Alongside__EraseAccount, tokens_until),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-};
-static const unsigned alongside__erase_account__field_indices_by_name[] = {
-  0,   /* field[0] = account_id */
-  1,   /* field[1] = tokens_until */
-};
-static const ProtobufCIntRange alongside__erase_account__number_ranges[1 + 1] =
-{
-  { 1, 0 },
-  { 0, 2 }
-};
-const ProtobufCMessageDescriptor alongside__erase_account__descriptor =
-{
-  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
-  "alongside.EraseAccount",
-  "EraseAccount",
-  "Alongside__EraseAccount",
-  "alongside",
-  sizeof(Alongside__EraseAccount),
-  2,
-  alongside__erase_account__field_descriptors,
-  alongside__erase_account__field_indices_by_name,
-  1,  alongside__erase_account__number_ranges,
-  (ProtobufCMessageInit) alongside__erase_account__init,
-  NULL,NULL,NULL    /* reserved[123] */
-};
 static const ProtobufCFieldDescriptor alongside__export_account__field_descriptors[1] =
 {
   {
@@ -1424,7 +1315,7 @@ const ProtobufCMessageDescriptor alongside__export_account__descriptor =
   (ProtobufCMessageInit) alongside__export_account__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__groups_reply__field_descriptors[9] =
+static const ProtobufCFieldDescriptor alongside__groups_reply__field_descriptors[8] =
 {
   {
     "header",
@@ -1499,20 +1390,8 @@ static const ProtobufCFieldDescriptor alongside__groups_reply__field_descriptors
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
-    "erased",
-    14,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_BOOL,
-    offsetof(Alongside__GroupsReply, body_case),
-    offsetof(Alongside__GroupsReply, erased),
-    NULL,
-    NULL,
-    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
     "exported",
-    15,
+    14,
     PROTOBUF_C_LABEL_OPTIONAL,
     PROTOBUF_C_TYPE_BYTES,
     offsetof(Alongside__GroupsReply, body_case),
@@ -1536,11 +1415,10 @@ static const ProtobufCFieldDescriptor alongside__groups_reply__field_descriptors
   },
 };
 static const unsigned alongside__groups_reply__field_indices_by_name[] = {
-  6,   /* field[6] = erased */
-  7,   /* field[7] = exported */
+  6,   /* field[6] = exported */
   0,   /* field[0] = header */
   2,   /* field[2] = membership */
-  8,   /* field[8] = refused */
+  7,   /* field[7] = refused */
   1,   /* field[1] = request_id */
   5,   /* field[5] = stored */
   4,   /* field[4] = versions */
@@ -1550,8 +1428,8 @@ static const ProtobufCIntRange alongside__groups_reply__number_ranges[3 + 1] =
 {
   { 1, 0 },
   { 10, 2 },
-  { 19, 8 },
-  { 0, 9 }
+  { 19, 7 },
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor alongside__groups_reply__descriptor =
 {
@@ -1561,7 +1439,7 @@ const ProtobufCMessageDescriptor alongside__groups_reply__descriptor =
   "Alongside__GroupsReply",
   "alongside",
   sizeof(Alongside__GroupsReply),
-  9,
+  8,
   alongside__groups_reply__field_descriptors,
   alongside__groups_reply__field_indices_by_name,
   3,  alongside__groups_reply__number_ranges,

@@ -322,6 +322,51 @@ void   alongside__ride_list_query__free_unpacked
   assert(message->base.descriptor == &alongside__ride_list_query__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   alongside__ride_detail_query__init
+                     (Alongside__RideDetailQuery         *message)
+{
+  static const Alongside__RideDetailQuery init_value = ALONGSIDE__RIDE_DETAIL_QUERY__INIT;
+  *message = init_value;
+}
+size_t alongside__ride_detail_query__get_packed_size
+                     (const Alongside__RideDetailQuery *message)
+{
+  assert(message->base.descriptor == &alongside__ride_detail_query__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t alongside__ride_detail_query__pack
+                     (const Alongside__RideDetailQuery *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &alongside__ride_detail_query__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t alongside__ride_detail_query__pack_to_buffer
+                     (const Alongside__RideDetailQuery *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &alongside__ride_detail_query__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Alongside__RideDetailQuery *
+       alongside__ride_detail_query__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Alongside__RideDetailQuery *)
+     protobuf_c_message_unpack (&alongside__ride_detail_query__descriptor,
+                                allocator, len, data);
+}
+void   alongside__ride_detail_query__free_unpacked
+                     (Alongside__RideDetailQuery *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &alongside__ride_detail_query__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   alongside__verifier_status_query__init
                      (Alongside__VerifierStatusQuery         *message)
 {
@@ -739,6 +784,63 @@ void   alongside__ride_list_reply__free_unpacked
   assert(message->base.descriptor == &alongside__ride_list_reply__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   alongside__ride_detail_reply__change__init
+                     (Alongside__RideDetailReply__Change         *message)
+{
+  static const Alongside__RideDetailReply__Change init_value = ALONGSIDE__RIDE_DETAIL_REPLY__CHANGE__INIT;
+  *message = init_value;
+}
+void   alongside__ride_detail_reply__point__init
+                     (Alongside__RideDetailReply__Point         *message)
+{
+  static const Alongside__RideDetailReply__Point init_value = ALONGSIDE__RIDE_DETAIL_REPLY__POINT__INIT;
+  *message = init_value;
+}
+void   alongside__ride_detail_reply__init
+                     (Alongside__RideDetailReply         *message)
+{
+  static const Alongside__RideDetailReply init_value = ALONGSIDE__RIDE_DETAIL_REPLY__INIT;
+  *message = init_value;
+}
+size_t alongside__ride_detail_reply__get_packed_size
+                     (const Alongside__RideDetailReply *message)
+{
+  assert(message->base.descriptor == &alongside__ride_detail_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t alongside__ride_detail_reply__pack
+                     (const Alongside__RideDetailReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &alongside__ride_detail_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t alongside__ride_detail_reply__pack_to_buffer
+                     (const Alongside__RideDetailReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &alongside__ride_detail_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Alongside__RideDetailReply *
+       alongside__ride_detail_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Alongside__RideDetailReply *)
+     protobuf_c_message_unpack (&alongside__ride_detail_reply__descriptor,
+                                allocator, len, data);
+}
+void   alongside__ride_detail_reply__free_unpacked
+                     (Alongside__RideDetailReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &alongside__ride_detail_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   alongside__verifier_status_reply__schedule__init
                      (Alongside__VerifierStatusReply__Schedule         *message)
 {
@@ -835,7 +937,7 @@ void   alongside__ride_refusal__free_unpacked
   assert(message->base.descriptor == &alongside__ride_refusal__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor alongside__ride_request__field_descriptors[11] =
+static const ProtobufCFieldDescriptor alongside__ride_request__field_descriptors[12] =
 {
   {
     "header",
@@ -969,6 +1071,18 @@ static const ProtobufCFieldDescriptor alongside__ride_request__field_descriptors
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "ride",
+    19,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Alongside__RideRequest, body_case),
+    offsetof(Alongside__RideRequest, ride),
+    &alongside__ride_detail_query__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__ride_request__field_indices_by_name[] = {
   4,   /* field[4] = end */
@@ -977,6 +1091,7 @@ static const unsigned alongside__ride_request__field_indices_by_name[] = {
   0,   /* field[0] = header */
   3,   /* field[3] = positions */
   1,   /* field[1] = request_id */
+  11,   /* field[11] = ride */
   7,   /* field[7] = rides */
   2,   /* field[2] = start */
   8,   /* field[8] = status */
@@ -987,7 +1102,7 @@ static const ProtobufCIntRange alongside__ride_request__number_ranges[2 + 1] =
 {
   { 1, 0 },
   { 10, 2 },
-  { 0, 11 }
+  { 0, 12 }
 };
 const ProtobufCMessageDescriptor alongside__ride_request__descriptor =
 {
@@ -997,7 +1112,7 @@ const ProtobufCMessageDescriptor alongside__ride_request__descriptor =
   "Alongside__RideRequest",
   "alongside",
   sizeof(Alongside__RideRequest),
-  11,
+  12,
   alongside__ride_request__field_descriptors,
   alongside__ride_request__field_indices_by_name,
   2,  alongside__ride_request__number_ranges,
@@ -1557,6 +1672,44 @@ const ProtobufCMessageDescriptor alongside__ride_list_query__descriptor =
   (ProtobufCMessageInit) alongside__ride_list_query__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor alongside__ride_detail_query__field_descriptors[1] =
+{
+  {
+    "ride_id",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__RideDetailQuery, has_ride_id),
+    offsetof(Alongside__RideDetailQuery, ride_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned alongside__ride_detail_query__field_indices_by_name[] = {
+  0,   /* field[0] = ride_id */
+};
+static const ProtobufCIntRange alongside__ride_detail_query__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor alongside__ride_detail_query__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "alongside.RideDetailQuery",
+  "RideDetailQuery",
+  "Alongside__RideDetailQuery",
+  "alongside",
+  sizeof(Alongside__RideDetailQuery),
+  1,
+  alongside__ride_detail_query__field_descriptors,
+  alongside__ride_detail_query__field_indices_by_name,
+  1,  alongside__ride_detail_query__number_ranges,
+  (ProtobufCMessageInit) alongside__ride_detail_query__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 static const ProtobufCFieldDescriptor alongside__verifier_status_query__field_descriptors[1] =
 {
   {
@@ -1595,7 +1748,7 @@ const ProtobufCMessageDescriptor alongside__verifier_status_query__descriptor =
   (ProtobufCMessageInit) alongside__verifier_status_query__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__erase_rider__field_descriptors[2] =
+static const ProtobufCFieldDescriptor alongside__erase_rider__field_descriptors[5] =
 {
   {
     "rider_id",
@@ -1621,15 +1774,54 @@ static const ProtobufCFieldDescriptor alongside__erase_rider__field_descriptors[
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "successor_id",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__EraseRider, has_successor_id),
+    offsetof(Alongside__EraseRider, successor_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "forgotten_until",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_SINT64,
+    offsetof(Alongside__EraseRider, has_forgotten_until),
+    offsetof(Alongside__EraseRider, forgotten_until),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "forwarded",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Alongside__EraseRider, has_forwarded),
+    offsetof(Alongside__EraseRider, forwarded),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__erase_rider__field_indices_by_name[] = {
+  3,   /* field[3] = forgotten_until */
+  4,   /* field[4] = forwarded */
   1,   /* field[1] = received_at */
   0,   /* field[0] = rider_id */
+  2,   /* field[2] = successor_id */
 };
 static const ProtobufCIntRange alongside__erase_rider__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor alongside__erase_rider__descriptor =
 {
@@ -1639,14 +1831,14 @@ const ProtobufCMessageDescriptor alongside__erase_rider__descriptor =
   "Alongside__EraseRider",
   "alongside",
   sizeof(Alongside__EraseRider),
-  2,
+  5,
   alongside__erase_rider__field_descriptors,
   alongside__erase_rider__field_indices_by_name,
   1,  alongside__erase_rider__number_ranges,
   (ProtobufCMessageInit) alongside__erase_rider__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__export_rider__field_descriptors[2] =
+static const ProtobufCFieldDescriptor alongside__export_rider__field_descriptors[3] =
 {
   {
     "rider_id",
@@ -1672,15 +1864,28 @@ static const ProtobufCFieldDescriptor alongside__export_rider__field_descriptors
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "page",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT32,
+    offsetof(Alongside__ExportRider, has_page),
+    offsetof(Alongside__ExportRider, page),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__export_rider__field_indices_by_name[] = {
+  2,   /* field[2] = page */
   1,   /* field[1] = received_at */
   0,   /* field[0] = rider_id */
 };
 static const ProtobufCIntRange alongside__export_rider__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor alongside__export_rider__descriptor =
 {
@@ -1690,14 +1895,14 @@ const ProtobufCMessageDescriptor alongside__export_rider__descriptor =
   "Alongside__ExportRider",
   "alongside",
   sizeof(Alongside__ExportRider),
-  2,
+  3,
   alongside__export_rider__field_descriptors,
   alongside__export_rider__field_indices_by_name,
   1,  alongside__export_rider__number_ranges,
   (ProtobufCMessageInit) alongside__export_rider__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__ride_reply__field_descriptors[12] =
+static const ProtobufCFieldDescriptor alongside__ride_reply__field_descriptors[14] =
 {
   {
     "header",
@@ -1843,16 +2048,42 @@ static const ProtobufCFieldDescriptor alongside__ride_reply__field_descriptors[1
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "erased_but_blocked",
+    20,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Alongside__RideReply, body_case),
+    offsetof(Alongside__RideReply, erased_but_blocked),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "ride",
+    21,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Alongside__RideReply, body_case),
+    offsetof(Alongside__RideReply, ride),
+    &alongside__ride_detail_reply__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__ride_reply__field_indices_by_name[] = {
   3,   /* field[3] = accepted */
   10,   /* field[10] = conflict */
   4,   /* field[4] = ended */
   8,   /* field[8] = erased */
+  12,   /* field[12] = erased_but_blocked */
   9,   /* field[9] = exported */
   0,   /* field[0] = header */
   11,   /* field[11] = refused */
   1,   /* field[1] = request_id */
+  13,   /* field[13] = ride */
   6,   /* field[6] = rides */
   2,   /* field[2] = started */
   7,   /* field[7] = status */
@@ -1862,7 +2093,7 @@ static const ProtobufCIntRange alongside__ride_reply__number_ranges[2 + 1] =
 {
   { 1, 0 },
   { 10, 2 },
-  { 0, 12 }
+  { 0, 14 }
 };
 const ProtobufCMessageDescriptor alongside__ride_reply__descriptor =
 {
@@ -1872,7 +2103,7 @@ const ProtobufCMessageDescriptor alongside__ride_reply__descriptor =
   "Alongside__RideReply",
   "alongside",
   sizeof(Alongside__RideReply),
-  12,
+  14,
   alongside__ride_reply__field_descriptors,
   alongside__ride_reply__field_indices_by_name,
   2,  alongside__ride_reply__number_ranges,
@@ -2559,6 +2790,406 @@ const ProtobufCMessageDescriptor alongside__ride_list_reply__descriptor =
   alongside__ride_list_reply__field_indices_by_name,
   1,  alongside__ride_list_reply__number_ranges,
   (ProtobufCMessageInit) alongside__ride_list_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor alongside__ride_detail_reply__change__field_descriptors[2] =
+{
+  {
+    "state",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__RideDetailReply__Change, has_state),
+    offsetof(Alongside__RideDetailReply__Change, state),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_SINT64,
+    offsetof(Alongside__RideDetailReply__Change, has_at),
+    offsetof(Alongside__RideDetailReply__Change, at),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned alongside__ride_detail_reply__change__field_indices_by_name[] = {
+  1,   /* field[1] = at */
+  0,   /* field[0] = state */
+};
+static const ProtobufCIntRange alongside__ride_detail_reply__change__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor alongside__ride_detail_reply__change__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "alongside.RideDetailReply.Change",
+  "Change",
+  "Alongside__RideDetailReply__Change",
+  "alongside",
+  sizeof(Alongside__RideDetailReply__Change),
+  2,
+  alongside__ride_detail_reply__change__field_descriptors,
+  alongside__ride_detail_reply__change__field_indices_by_name,
+  1,  alongside__ride_detail_reply__change__number_ranges,
+  (ProtobufCMessageInit) alongside__ride_detail_reply__change__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor alongside__ride_detail_reply__point__field_descriptors[17] =
+{
+  {
+    "timestamp",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_SINT64,
+    offsetof(Alongside__RideDetailReply__Point, has_timestamp),
+    offsetof(Alongside__RideDetailReply__Point, timestamp),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "latitude",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Alongside__RideDetailReply__Point, has_latitude),
+    offsetof(Alongside__RideDetailReply__Point, latitude),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "longitude",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Alongside__RideDetailReply__Point, has_longitude),
+    offsetof(Alongside__RideDetailReply__Point, longitude),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "accuracy",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Alongside__RideDetailReply__Point, has_accuracy),
+    offsetof(Alongside__RideDetailReply__Point, accuracy),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "speed",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Alongside__RideDetailReply__Point, has_speed),
+    offsetof(Alongside__RideDetailReply__Point, speed),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "bearing",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Alongside__RideDetailReply__Point, has_bearing),
+    offsetof(Alongside__RideDetailReply__Point, bearing),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "outcome",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__RideDetailReply__Point, has_outcome),
+    offsetof(Alongside__RideDetailReply__Point, outcome),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "corroboration",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__RideDetailReply__Point, has_corroboration),
+    offsetof(Alongside__RideDetailReply__Point, corroboration),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "rule",
+    9,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__RideDetailReply__Point, has_rule),
+    offsetof(Alongside__RideDetailReply__Point, rule),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "measured",
+    10,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Alongside__RideDetailReply__Point, has_measured),
+    offsetof(Alongside__RideDetailReply__Point, measured),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "threshold",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Alongside__RideDetailReply__Point, has_threshold),
+    offsetof(Alongside__RideDetailReply__Point, threshold),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "unit",
+    12,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__RideDetailReply__Point, has_unit),
+    offsetof(Alongside__RideDetailReply__Point, unit),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "explanation",
+    13,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__RideDetailReply__Point, has_explanation),
+    offsetof(Alongside__RideDetailReply__Point, explanation),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "along_shape",
+    14,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Alongside__RideDetailReply__Point, has_along_shape),
+    offsetof(Alongside__RideDetailReply__Point, along_shape),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "distance_to_shape",
+    15,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Alongside__RideDetailReply__Point, has_distance_to_shape),
+    offsetof(Alongside__RideDetailReply__Point, distance_to_shape),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "schedule_deviation_seconds",
+    16,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_SINT64,
+    offsetof(Alongside__RideDetailReply__Point, has_schedule_deviation_seconds),
+    offsetof(Alongside__RideDetailReply__Point, schedule_deviation_seconds),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "received_at",
+    17,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_SINT64,
+    offsetof(Alongside__RideDetailReply__Point, has_received_at),
+    offsetof(Alongside__RideDetailReply__Point, received_at),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned alongside__ride_detail_reply__point__field_indices_by_name[] = {
+  3,   /* field[3] = accuracy */
+  13,   /* field[13] = along_shape */
+  5,   /* field[5] = bearing */
+  7,   /* field[7] = corroboration */
+  14,   /* field[14] = distance_to_shape */
+  12,   /* field[12] = explanation */
+  1,   /* field[1] = latitude */
+  2,   /* field[2] = longitude */
+  9,   /* field[9] = measured */
+  6,   /* field[6] = outcome */
+  16,   /* field[16] = received_at */
+  8,   /* field[8] = rule */
+  15,   /* field[15] = schedule_deviation_seconds */
+  4,   /* field[4] = speed */
+  10,   /* field[10] = threshold */
+  0,   /* field[0] = timestamp */
+  11,   /* field[11] = unit */
+};
+static const ProtobufCIntRange alongside__ride_detail_reply__point__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 17 }
+};
+const ProtobufCMessageDescriptor alongside__ride_detail_reply__point__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "alongside.RideDetailReply.Point",
+  "Point",
+  "Alongside__RideDetailReply__Point",
+  "alongside",
+  sizeof(Alongside__RideDetailReply__Point),
+  17,
+  alongside__ride_detail_reply__point__field_descriptors,
+  alongside__ride_detail_reply__point__field_indices_by_name,
+  1,  alongside__ride_detail_reply__point__number_ranges,
+  (ProtobufCMessageInit) alongside__ride_detail_reply__point__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor alongside__ride_detail_reply__field_descriptors[6] =
+{
+  {
+    "ride",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Alongside__RideDetailReply, ride),
+    &alongside__ride_list_reply__entry__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "vehicle_id",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__RideDetailReply, has_vehicle_id),
+    offsetof(Alongside__RideDetailReply, vehicle_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "boarding_stop_id",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__RideDetailReply, has_boarding_stop_id),
+    offsetof(Alongside__RideDetailReply, boarding_stop_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "destination_stop_id",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__RideDetailReply, has_destination_stop_id),
+    offsetof(Alongside__RideDetailReply, destination_stop_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "changes",
+    5,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Alongside__RideDetailReply, n_changes),
+    offsetof(Alongside__RideDetailReply, changes),
+    &alongside__ride_detail_reply__change__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "points",
+    6,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Alongside__RideDetailReply, n_points),
+    offsetof(Alongside__RideDetailReply, points),
+    &alongside__ride_detail_reply__point__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned alongside__ride_detail_reply__field_indices_by_name[] = {
+  2,   /* field[2] = boarding_stop_id */
+  4,   /* field[4] = changes */
+  3,   /* field[3] = destination_stop_id */
+  5,   /* field[5] = points */
+  0,   /* field[0] = ride */
+  1,   /* field[1] = vehicle_id */
+};
+static const ProtobufCIntRange alongside__ride_detail_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor alongside__ride_detail_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "alongside.RideDetailReply",
+  "RideDetailReply",
+  "Alongside__RideDetailReply",
+  "alongside",
+  sizeof(Alongside__RideDetailReply),
+  6,
+  alongside__ride_detail_reply__field_descriptors,
+  alongside__ride_detail_reply__field_indices_by_name,
+  1,  alongside__ride_detail_reply__number_ranges,
+  (ProtobufCMessageInit) alongside__ride_detail_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor alongside__verifier_status_reply__schedule__field_descriptors[6] =

@@ -232,6 +232,57 @@ void   alongside__trusted_vehicle__free_unpacked
   assert(message->base.descriptor == &alongside__trusted_vehicle__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   alongside__agency_feeds__feed__init
+                     (Alongside__AgencyFeeds__Feed         *message)
+{
+  static const Alongside__AgencyFeeds__Feed init_value = ALONGSIDE__AGENCY_FEEDS__FEED__INIT;
+  *message = init_value;
+}
+void   alongside__agency_feeds__init
+                     (Alongside__AgencyFeeds         *message)
+{
+  static const Alongside__AgencyFeeds init_value = ALONGSIDE__AGENCY_FEEDS__INIT;
+  *message = init_value;
+}
+size_t alongside__agency_feeds__get_packed_size
+                     (const Alongside__AgencyFeeds *message)
+{
+  assert(message->base.descriptor == &alongside__agency_feeds__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t alongside__agency_feeds__pack
+                     (const Alongside__AgencyFeeds *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &alongside__agency_feeds__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t alongside__agency_feeds__pack_to_buffer
+                     (const Alongside__AgencyFeeds *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &alongside__agency_feeds__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Alongside__AgencyFeeds *
+       alongside__agency_feeds__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Alongside__AgencyFeeds *)
+     protobuf_c_message_unpack (&alongside__agency_feeds__descriptor,
+                                allocator, len, data);
+}
+void   alongside__agency_feeds__free_unpacked
+                     (Alongside__AgencyFeeds *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &alongside__agency_feeds__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   alongside__built_feed__variant__init
                      (Alongside__BuiltFeed__Variant         *message)
 {
@@ -1022,6 +1073,173 @@ const ProtobufCMessageDescriptor alongside__trusted_vehicle__descriptor =
   alongside__trusted_vehicle__field_indices_by_name,
   1,  alongside__trusted_vehicle__number_ranges,
   (ProtobufCMessageInit) alongside__trusted_vehicle__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor alongside__agency_feeds__feed__field_descriptors[4] =
+{
+  {
+    "url",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__AgencyFeeds__Feed, has_url),
+    offsetof(Alongside__AgencyFeeds__Feed, url),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "last_success",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_SINT64,
+    offsetof(Alongside__AgencyFeeds__Feed, has_last_success),
+    offsetof(Alongside__AgencyFeeds__Feed, last_success),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "last_error",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__AgencyFeeds__Feed, has_last_error),
+    offsetof(Alongside__AgencyFeeds__Feed, last_error),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "entities",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT32,
+    offsetof(Alongside__AgencyFeeds__Feed, has_entities),
+    offsetof(Alongside__AgencyFeeds__Feed, entities),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned alongside__agency_feeds__feed__field_indices_by_name[] = {
+  3,   /* field[3] = entities */
+  2,   /* field[2] = last_error */
+  1,   /* field[1] = last_success */
+  0,   /* field[0] = url */
+};
+static const ProtobufCIntRange alongside__agency_feeds__feed__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor alongside__agency_feeds__feed__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "alongside.AgencyFeeds.Feed",
+  "Feed",
+  "Alongside__AgencyFeeds__Feed",
+  "alongside",
+  sizeof(Alongside__AgencyFeeds__Feed),
+  4,
+  alongside__agency_feeds__feed__field_descriptors,
+  alongside__agency_feeds__feed__field_indices_by_name,
+  1,  alongside__agency_feeds__feed__number_ranges,
+  (ProtobufCMessageInit) alongside__agency_feeds__feed__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor alongside__agency_feeds__field_descriptors[5] =
+{
+  {
+    "header",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Alongside__AgencyFeeds, header),
+    &alongside__header__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "instance",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__AgencyFeeds, has_instance),
+    offsetof(Alongside__AgencyFeeds, instance),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "epoch",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT64,
+    offsetof(Alongside__AgencyFeeds, has_epoch),
+    offsetof(Alongside__AgencyFeeds, epoch),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "sequence",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT64,
+    offsetof(Alongside__AgencyFeeds, has_sequence),
+    offsetof(Alongside__AgencyFeeds, sequence),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "feeds",
+    5,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Alongside__AgencyFeeds, n_feeds),
+    offsetof(Alongside__AgencyFeeds, feeds),
+    &alongside__agency_feeds__feed__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned alongside__agency_feeds__field_indices_by_name[] = {
+  2,   /* field[2] = epoch */
+  4,   /* field[4] = feeds */
+  0,   /* field[0] = header */
+  1,   /* field[1] = instance */
+  3,   /* field[3] = sequence */
+};
+static const ProtobufCIntRange alongside__agency_feeds__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor alongside__agency_feeds__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "alongside.AgencyFeeds",
+  "AgencyFeeds",
+  "Alongside__AgencyFeeds",
+  "alongside",
+  sizeof(Alongside__AgencyFeeds),
+  5,
+  alongside__agency_feeds__field_descriptors,
+  alongside__agency_feeds__field_indices_by_name,
+  1,  alongside__agency_feeds__number_ranges,
+  (ProtobufCMessageInit) alongside__agency_feeds__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor alongside__built_feed__variant__field_descriptors[2] =

@@ -21,7 +21,7 @@ extension RideListReply {
 }
 
 extension RideListEntry {
-    fileprivate func wire(
+    func wire(
         _ arena: WireArena
     ) -> UnsafeMutablePointer<Alongside__RideListReply__Entry> {
         arena.message(alongside__ride_list_reply__entry__init) { wire in
@@ -43,7 +43,7 @@ extension RideListEntry {
         }
     }
 
-    fileprivate init(_ wire: Alongside__RideListReply__Entry) throws(MessageError) {
+    init(_ wire: Alongside__RideListReply__Entry) throws(MessageError) {
         self.init(
             rideID: try uniqueID(wire.has_ride_id, wire.ride_id, "ride_id"),
             riderID: try uniqueID(wire.has_rider_id, wire.rider_id, "rider_id"),

@@ -65,9 +65,6 @@ extension GroupsReply: WireMessage {
         case .stored:
             message.body_case = ALONGSIDE__GROUPS_REPLY__BODY_STORED
             message.stored = 1
-        case .erased:
-            message.body_case = ALONGSIDE__GROUPS_REPLY__BODY_ERASED
-            message.erased = 1
         case .exported:
             message.body_case = ALONGSIDE__GROUPS_REPLY__BODY_EXPORTED
             message.exported = arena.borrowed(exported)
@@ -100,9 +97,6 @@ extension GroupsReply.Body {
         case ALONGSIDE__GROUPS_REPLY__BODY_STORED:
             guard message.stored != 0 else { throw .invalidField("stored") }
             self = .stored
-        case ALONGSIDE__GROUPS_REPLY__BODY_ERASED:
-            guard message.erased != 0 else { throw .invalidField("erased") }
-            self = .erased
         case ALONGSIDE__GROUPS_REPLY__BODY_EXPORTED:
             self = .exported(Array(message.exported.bytes))
         case ALONGSIDE__GROUPS_REPLY__BODY_REFUSED:

@@ -54,12 +54,6 @@ extension GroupsRequest: WireMessage {
                     fixes.count, arena.messages(fixes) { $0.wire(arena) }
                 )
             }
-        case .eraseAccount(let accountID, let tokensUntil):
-            message.body_case = ALONGSIDE__GROUPS_REQUEST__BODY_ERASE_ACCOUNT
-            message.erase_account = arena.message(alongside__erase_account__init) { wire in
-                (wire.has_account_id, wire.account_id) = (1, arena.id(accountID))
-                (wire.has_tokens_until, wire.tokens_until) = (1, tokensUntil)
-            }
         case .exportAccount(let accountID):
             message.body_case = ALONGSIDE__GROUPS_REQUEST__BODY_EXPORT_ACCOUNT
             message.export_account = arena.message(alongside__export_account__init) { wire in
@@ -95,13 +89,6 @@ extension GroupsRequest.Body {
                 try values(wire.fixes, wire.n_fixes) { entry throws(MessageError) in
                     try AccountFix(entry)
                 }
-            )
-        case ALONGSIDE__GROUPS_REQUEST__BODY_ERASE_ACCOUNT:
-            let wire = try pointee(message.erase_account, "erase_account")
-            guard wire.has_tokens_until != 0 else { throw .missingField("tokens_until") }
-            self = .eraseAccount(
-                accountID: try uniqueID(wire.has_account_id, wire.account_id, "account_id"),
-                tokensUntil: wire.tokens_until
             )
         case ALONGSIDE__GROUPS_REQUEST__BODY_EXPORT_ACCOUNT:
             let wire = try pointee(message.export_account, "export_account")

@@ -69,6 +69,9 @@ extension RideReply: WireMessage {
         case .erased:
             message.body_case = ALONGSIDE__RIDE_REPLY__BODY_ERASED
             message.erased = 1
+        case .erasedButBlocked:
+            message.body_case = ALONGSIDE__RIDE_REPLY__BODY_ERASED_BUT_BLOCKED
+            message.erased_but_blocked = 1
         case .exported:
             message.body_case = ALONGSIDE__RIDE_REPLY__BODY_EXPORTED
             message.exported = arena.borrowed(exported)
@@ -78,6 +81,9 @@ extension RideReply: WireMessage {
         case .refused(let refusal):
             message.body_case = ALONGSIDE__RIDE_REPLY__BODY_REFUSED
             message.refused = refusal.wire(arena)
+        case .ride(let ride):
+            message.body_case = ALONGSIDE__RIDE_REPLY__BODY_RIDE
+            message.ride = ride.wire(arena)
         }
     }
 }
@@ -108,12 +114,19 @@ extension RideReply.Body {
         case ALONGSIDE__RIDE_REPLY__BODY_ERASED:
             guard message.erased != 0 else { throw .invalidField("erased") }
             self = .erased
+        case ALONGSIDE__RIDE_REPLY__BODY_ERASED_BUT_BLOCKED:
+            guard message.erased_but_blocked != 0 else {
+                throw .invalidField("erased_but_blocked")
+            }
+            self = .erasedButBlocked
         case ALONGSIDE__RIDE_REPLY__BODY_EXPORTED:
             self = .exported(Array(message.exported.bytes))
         case ALONGSIDE__RIDE_REPLY__BODY_CONFLICT:
             self = .conflict(rideID: try uniqueID(1, message.conflict, "conflict"))
         case ALONGSIDE__RIDE_REPLY__BODY_REFUSED:
             self = .refused(RideRefusal(try pointee(message.refused, "refused")))
+        case ALONGSIDE__RIDE_REPLY__BODY_RIDE:
+            self = .ride(try RideDetailReply(pointee(message.ride, "ride")))
         default: throw .unknownBody
         }
     }

@@ -61,12 +61,23 @@ extension RideRequest: WireMessage {
             message.erase_rider = arena.message(alongside__erase_rider__init) { wire in
                 (wire.has_rider_id, wire.rider_id) = (1, arena.id(erase.riderID))
                 (wire.has_received_at, wire.received_at) = (1, erase.receivedAt)
+                if let successor = erase.successorID {
+                    (wire.has_successor_id, wire.successor_id) = (1, arena.id(successor))
+                }
+                (wire.has_forgotten_until, wire.forgotten_until) = (1, erase.forgottenUntil)
+                (wire.has_forwarded, wire.forwarded) = (1, erase.isForwarded ? 1 : 0)
             }
         case .exportRider(let export):
             message.body_case = ALONGSIDE__RIDE_REQUEST__BODY_EXPORT_RIDER
             message.export_rider = arena.message(alongside__export_rider__init) { wire in
                 (wire.has_rider_id, wire.rider_id) = (1, arena.id(export.riderID))
                 (wire.has_received_at, wire.received_at) = (1, export.receivedAt)
+                (wire.has_page, wire.page) = (1, UInt32(wire: export.page))
+            }
+        case .ride(let query):
+            message.body_case = ALONGSIDE__RIDE_REQUEST__BODY_RIDE
+            message.ride = arena.message(alongside__ride_detail_query__init) { wire in
+                (wire.has_ride_id, wire.ride_id) = (1, arena.id(query.rideID))
             }
         }
     }
@@ -128,7 +139,11 @@ extension RideRequest.Body {
             self = .eraseRider(
                 EraseRider(
                     riderID: try uniqueID(wire.has_rider_id, wire.rider_id, "rider_id"),
-                    receivedAt: wire.received_at
+                    receivedAt: wire.received_at,
+                    successorID: wire.has_successor_id != 0
+                        ? try uniqueID(1, wire.successor_id, "successor_id") : nil,
+                    forgottenUntil: wire.forgotten_until,
+                    isForwarded: wire.forwarded != 0
                 )
             )
         case ALONGSIDE__RIDE_REQUEST__BODY_EXPORT_RIDER:
@@ -136,8 +151,14 @@ extension RideRequest.Body {
             self = .exportRider(
                 ExportRider(
                     riderID: try uniqueID(wire.has_rider_id, wire.rider_id, "rider_id"),
-                    receivedAt: wire.received_at
+                    receivedAt: wire.received_at,
+                    page: Int(wire.page)
                 )
+            )
+        case ALONGSIDE__RIDE_REQUEST__BODY_RIDE:
+            let wire = try pointee(message.ride, "ride")
+            self = .ride(
+                RideDetailQuery(rideID: try uniqueID(wire.has_ride_id, wire.ride_id, "ride_id"))
             )
         default: throw .unknownBody
         }

@@ -16,12 +16,15 @@ public struct ServiceContext: Sendable {
     public let clock: ApplicationClock
     /// What `/ready` answers.
     public let readiness: ReadinessBoard
-    let optionalKeys: KeyRing?
+    let optionalTokens: ProcessTokens?
     let optionalDatabase: (pool: Database, configuration: DatabaseConfiguration)?
     let optionalBus: Bus?
 
     /// The signing keys of the service's families; it must have declared some.
-    public var keys: KeyRing { declared(optionalKeys, "key families") }
+    public var keys: KeyRing { declared(optionalTokens?.keys, "key families") }
+
+    /// What is known of revocations; the service must have declared some key families.
+    public var revocations: RevocationView { declared(optionalTokens?.revocations, "key families") }
 
     /// The pool; the service must have declared a schema or the bus.
     public var database: Database { declared(optionalDatabase?.pool, "a database") }

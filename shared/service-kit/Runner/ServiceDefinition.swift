@@ -108,6 +108,8 @@ public struct ServiceParts: Sendable {
     public var endpoints: [Endpoint]
     /// Who decides on callers in place of the token verifier.
     public var authorizer: (any Authorizer)?
+    /// Who decides on callers of endpoints for holders of API keys.
+    public var apiKeys: (any Authorizer)?
     /// Parts that answers on the bus depend on, such as a writer; stopped after the bus.
     public var foundations: [any Service]
     /// Parts that use the bus, such as pollers and tickers; stopped before it.
@@ -120,11 +122,13 @@ public struct ServiceParts: Sendable {
     public init(
         endpoints: [Endpoint] = [],
         authorizer: (any Authorizer)? = nil,
+        apiKeys: (any Authorizer)? = nil,
         foundations: [any Service] = [],
         services: [any Service] = []
     ) {
         self.endpoints = endpoints
         self.authorizer = authorizer
+        self.apiKeys = apiKeys
         self.foundations = foundations
         self.services = services
     }

@@ -73,7 +73,7 @@ struct ServiceProcess: Sendable {
         let database = try await openDatabase(undo)
         let clock = try await makeClock(database?.pool)
         let bus = try makeBus(database)
-        let keys = standard.keyRing(settings)
+        let tokens = makeTokens(database?.pool, bus, clock)
         let context = ServiceContext(
             instance: instance,
             settings: settings,
@@ -81,7 +81,7 @@ struct ServiceProcess: Sendable {
             metrics: metrics,
             clock: clock,
             readiness: readiness,
-            optionalKeys: keys,
+            optionalTokens: tokens,
             optionalDatabase: database,
             optionalBus: bus
         )
@@ -90,14 +90,24 @@ struct ServiceProcess: Sendable {
         if let pool = database?.pool {
             services.append(ClosingService("database") { await pool.close() })
         }
+        if let tokens { services.append(tokens.service) }
         services += parts.foundations
         if let bus {
+            if let pool = database?.pool {
+                do {
+                    try await InstanceClaim.check(instance, in: pool)
+                } catch {
+                    throw StartFault("\(error)")
+                }
+            }
             do { try bus.start() } catch { throw StartFault("\(error)") }
             undo.add { await bus.shutdown() }
             services.append(ClosingService("bus") { await bus.shutdown() })
         }
         services += parts.services
-        if let publicServer = try startPublicServer(parts, keys, clock, undo) {
+        // Before anybody can call: until then no token could be judged.
+        await tokens?.revocations.look()
+        if let publicServer = try startPublicServer(parts, tokens?.verifier, undo) {
             services.append(publicServer)
         }
         try Task.checkCancellation()
@@ -126,8 +136,7 @@ struct ServiceProcess: Sendable {
 
     private func startPublicServer(
         _ parts: ServiceParts,
-        _ keys: KeyRing?,
-        _ clock: ApplicationClock,
+        _ verifier: TokenVerifier?,
         _ undo: UndoList
     ) throws -> (any Service)? {
         guard let port = standard.port else { return nil }
@@ -140,11 +149,12 @@ struct ServiceProcess: Sendable {
         configuration.bodyTimeLimit = settings[StandardSettings.readTimeout]
         configuration.answerTimeLimit = settings[StandardSettings.writeTimeout]
         configuration.idleTimeLimit = settings[StandardSettings.idleTimeout]
-        let verifier = keys.map { TokenVerifier(ring: $0, clock: clock, metrics: metrics) }
+        let tokens: any Authorizer = parts.authorizer ?? verifier ?? NoAuthorizer()
         let server = try HTTPServer(
             endpoints: parts.endpoints,
             configuration: configuration,
-            authorizer: parts.authorizer ?? verifier ?? NoAuthorizer(),
+            authorizer: parts.apiKeys.map { AccessAuthorizer(tokens: tokens, apiKeys: $0) }
+                ?? tokens,
             logger: logger,
             metrics: metrics
         )
@@ -233,6 +243,23 @@ struct ServiceProcess: Sendable {
             ]
         )
         return .live(offsetSeconds: offset)
+    }
+
+    private func makeTokens(
+        _ pool: Database?,
+        _ bus: Bus?,
+        _ clock: ApplicationClock
+    ) -> ProcessTokens? {
+        guard let keys = standard.keyRing(settings), let pool else { return nil }
+        return ProcessTokens(
+            keys,
+            pool: pool,
+            bus: bus,
+            clock: clock,
+            readiness: readiness,
+            logger: logger,
+            metrics: metrics
+        )
     }
 
     private func makeBus(_ database: OpenDatabase?) throws -> Bus? {

@@ -50,12 +50,18 @@ public enum ServiceRunner {
         let table = definition.table
         let settings: Settings
         do {
-            let line = try parse(arguments, table)
+            let line = try table.parse(
+                arguments,
+                beside: [CommandLineOption("help"), CommandLineOption("print-configuration")]
+            )
             if line.has("help") {
                 output.print(table.help(program: definition.name, summary: definition.summary))
                 return 0
             }
-            settings = try table.read(environment: environment, options: options(line, table))
+            settings = try table.read(
+                environment: environment,
+                options: table.options(on: line)
+            )
             if line.has("print-configuration") {
                 output.print(settings.printed(table))
                 for warning in settings.warnings { output.complain("warning: \(warning)\n") }
@@ -69,34 +75,6 @@ public enum ServiceRunner {
             return 1
         }
         return await ServiceProcess(definition, settings, output).run(stops: stops)
-    }
-
-    private static func parse(
-        _ arguments: [String],
-        _ table: SettingsTable
-    ) throws(UsageError) -> CommandLineArguments {
-        let known =
-            [CommandLineOption("help"), CommandLineOption("print-configuration")]
-            + table.declarations.compactMap { declaration in
-                declaration.optionName.map { CommandLineOption($0, takesValue: true) }
-            }
-        let line = try CommandLineArguments(arguments, options: known)
-        guard let extra = line.positional.first else { return line }
-        throw UsageError("unexpected argument \(extra)")
-    }
-
-    private static func options(
-        _ line: CommandLineArguments,
-        _ table: SettingsTable
-    ) -> [String: String] {
-        var options: [String: String] = [:]
-        for declaration in table.declarations {
-            guard let name = declaration.optionName, let value = line.value(of: name) else {
-                continue
-            }
-            options[declaration.key] = value
-        }
-        return options
     }
 }
 

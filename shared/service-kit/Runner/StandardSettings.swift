@@ -152,7 +152,10 @@ struct StandardSettings: Sendable {
         )
     }
 
-    var needsDatabase: Bool { definition.schema != nil || definition.usesBus }
+    /// Whoever admits tokens reads their revocations in the database.
+    var needsDatabase: Bool {
+        definition.schema != nil || definition.usesBus || !definition.keyFamilies.isEmpty
+    }
 
     var declarations: [SettingDeclaration] {
         var list: [SettingDeclaration] = []

@@ -37,7 +37,7 @@ public enum ScheduleSettings {
         let source = ScheduleSource(
             location: context.settings[location],
             fetch: { url in
-                try await client.get(
+                let response = try await client.get(
                     url,
                     limits: HTTPClientLimits(
                         bodyBytes: downloadBytes,
@@ -45,7 +45,10 @@ public enum ScheduleSettings {
                         redirects: 5
                     )
                 )
-                .body
+                guard response.status == 200 else {
+                    throw ScheduleError(source: url, reason: "it answers \(response.status)")
+                }
+                return response.body
             },
             now: context.clock.now,
             logger: context.logger

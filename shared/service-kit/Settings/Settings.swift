@@ -98,6 +98,9 @@ public struct SettingsError: Error, Sendable, Equatable, CustomStringConvertible
     /// The faults, in the order of the table.
     public let faults: [SettingFault]
 
+    /// Makes a report.
+    public init(faults: [SettingFault]) { self.faults = faults }
+
     /// All faults in one report.
     public var description: String {
         let title = faults.count == 1 ? "1 setting is wrong" : "\(faults.count) settings are wrong"

@@ -23,6 +23,14 @@ enum Sodium {
         return code
     }
 
+    /// SHA-256 (FIPS 180-4), 32 bytes.
+    static func digest(of message: [UInt8]) -> [UInt8] {
+        precondition(isReady)
+        var digest = [UInt8](repeating: 0, count: 32)
+        crypto_hash_sha256(&digest, message, UInt64(message.count))
+        return digest
+    }
+
     /// Compares in a time that does not depend on where the bytes differ.
     static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         precondition(isReady)

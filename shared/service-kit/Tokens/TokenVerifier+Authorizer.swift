@@ -1,7 +1,8 @@
 public import Web
 
 extension TokenVerifier: Authorizer {
-    /// Admits or refuses a request by its `Authorization` header.
+    /// Admits or refuses a request by its `Authorization` header, or where only staff may call and
+    /// there is no such header, by the cookie of a browser session.
     ///
     /// - Parameters:
     ///   - request: The head of the request.
@@ -15,7 +16,7 @@ extension TokenVerifier: Authorizer {
         // Keys have no place in a token; the service that has them brings its own authorizer.
         case .apiKey: throw HTTPError.unauthorized
         case .roles(let roles):
-            let claims = try claims(in: request)
+            let claims = try claims(in: request, for: roles)
             guard roles.contains(claims.role) else {
                 throw roles == [.admin] && claims.role == .driver
                     ? HTTPError.adminRequired : HTTPError.forbidden
@@ -30,8 +31,11 @@ extension TokenVerifier: Authorizer {
         }
     }
 
-    private func claims(in request: HTTPRequest) throws(HTTPError) -> TokenClaims {
-        guard let token = bearerToken(in: request.headers) else { throw .missingAuthorization }
+    private func claims(
+        in request: HTTPRequest,
+        for roles: Set<Role>
+    ) throws(HTTPError) -> TokenClaims {
+        let token = try token(in: request, for: roles)
         do throws(TokenFault) {
             return try claims(of: token)
         } catch {
@@ -41,6 +45,24 @@ extension TokenVerifier: Authorizer {
             default: throw HTTPError.invalidToken
             }
         }
+    }
+
+    /// The token that a request carries. A header of the wrong form is an error, never a reason to
+    /// look at the cookie.
+    private func token(
+        in request: HTTPRequest,
+        for roles: Set<Role>
+    ) throws(HTTPError) -> String {
+        guard !request.headers.contains("Authorization"), SessionCookie.counts(for: roles) else {
+            guard let token = bearerToken(in: request.headers) else { throw .missingAuthorization }
+            return token
+        }
+        guard let token = SessionCookie.token(in: request.headers) else {
+            throw .missingAuthorization
+        }
+        // A browser sends the cookie for whatever page asks.
+        guard !request.isRefusedAsCrossOrigin else { throw HTTPError.crossOrigin }
+        return token
     }
 }
 

@@ -16,3 +16,11 @@ enum CrossOrigin {
         return origin[separator.upperBound...].lowercased() != host.lowercased()
     }
 }
+
+extension HTTPRequest {
+    /// True for an unsafe request that a browser sends for a page of another site.
+    ///
+    /// Servers refuse these by themselves; whoever accepts a cookie asks once more, as it must hold
+    /// whatever the server's configuration is.
+    public var isRefusedAsCrossOrigin: Bool { CrossOrigin.refuses(method, headers) }
+}

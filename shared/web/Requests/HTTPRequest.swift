@@ -16,6 +16,8 @@ public struct HTTPRequest: Sendable {
     public var body: [UInt8]
     /// The caller's IP address; behind a trusted proxy the one that the proxy saw.
     public var clientAddress: String
+    /// True when a trusted proxy says that the caller came over TLS; servers here end none.
+    public var isSecure: Bool
     /// Who is calling, where the endpoint demands someone.
     public var principal: Principal?
     /// The id that follows this request through logs and the bus.
@@ -34,6 +36,7 @@ public struct HTTPRequest: Sendable {
         headers: HTTPHeaders = HTTPHeaders(),
         body: [UInt8] = [],
         clientAddress: String = "127.0.0.1",
+        isSecure: Bool = false,
         principal: Principal? = nil,
         trace: TraceID = .random(),
         deadline: ContinuousClock.Instant = .now + .seconds(10),
@@ -46,6 +49,7 @@ public struct HTTPRequest: Sendable {
         self.headers = headers
         self.body = body
         self.clientAddress = clientAddress
+        self.isSecure = isSecure
         self.principal = principal
         self.trace = trace
         self.deadline = deadline

@@ -102,7 +102,7 @@ public struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
     )
 
     /// 403 for an unsafe request that a browser sent for another site.
-    static let crossOrigin = HTTPError(
+    public static let crossOrigin = HTTPError(
         status: 403,
         code: "request.cross_origin",
         message: "cross-origin request refused"

@@ -1,5 +1,8 @@
 /// Where a server listens and how much it admits.
 public struct HTTPServerConfiguration: Sendable {
+    /// The largest body that our gateway lets through, in bytes.
+    public static let proxiedBodyLimit = 1 << 20
+
     /// The address to bind, numeric IPv4 or IPv6.
     public var host: String
     /// The port to bind; 0 lets the system choose.

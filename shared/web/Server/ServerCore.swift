@@ -14,6 +14,12 @@ final class ServerCore: Sendable {
     /// and keeps the connection; beyond it the connection is closed.
     static let discardLimit = 64 * 1024
 
+    /// The same behind a gateway: it takes an answer in the middle of a body for a broken service.
+    private var discardLimit: Int {
+        configuration.trustsProxyHeaders
+            ? HTTPServerConfiguration.proxiedBodyLimit : Self.discardLimit
+    }
+
     let endpoints: [Endpoint]
     let configuration: HTTPServerConfiguration
     let metrics: ServerMetrics
@@ -125,6 +131,8 @@ final class ServerCore: Sendable {
             query: target.query,
             headers: headers,
             clientAddress: clientAddress(exchange, headers),
+            isSecure: configuration.trustsProxyHeaders
+                && headers.last("X-Forwarded-Proto")?.lowercased() == "https",
             trace: exchange.trace ?? .random(),
             deadline: .now + limit,
             bodyLimit: endpoint.bodyLimit
@@ -157,7 +165,8 @@ final class ServerCore: Sendable {
         _ headers: HTTPHeaders
     ) -> MHD_Result {
         // Who sent Expect waits for our word before the body, so the answer comes first.
-        if (exchange.announcedLength ?? 0) > Self.discardLimit || headers.contains("Expect") {
+        let waits = headers.contains("Expect") && !configuration.trustsProxyHeaders
+        if (exchange.announcedLength ?? 0) > discardLimit || waits {
             return answer(exchange, on: connection, response, closing: true)
         }
         exchange.phase = .discarding(response)
@@ -175,7 +184,7 @@ final class ServerCore: Sendable {
     ) -> MHD_Result {
         if case .discarding(let response) = exchange.phase {
             exchange.discarded += piece.count
-            guard exchange.discarded <= Self.discardLimit else {
+            guard exchange.discarded <= discardLimit else {
                 return cutOff(exchange, on: connection, response)
             }
             return .YES

@@ -8,13 +8,19 @@ public enum Alongside {
     static let usage = """
         alongside - run and operate Alongside
 
-          up [--demo]                        the whole product on one port (PORT, 8080)
+          up [--demo] [--<setting> VALUE]...  the whole product on one port; --help lists all
           migrate                            bring DATABASE_URL up to this version
+          doctor                             who lives and owns what behind DATABASE_URL, and
+                                             what to do where something is wrong (exit code 1)
           schedule check FILE|URL            load a schedule and say what is in it
           schedule rebase IN OUT --today [--time HH:MM]
                                              a copy whose trips run now and every day
-          keys derive                        the verification keys of each family of tokens
-          help                               this text, and the settings of up
+          user add --role admin|driver --email ADDRESS [--name NAME] [--generate]
+                                             an account of staff; the password comes from
+                                             standard input, or is made and shown once
+          keys derive                        each service's verification keys, from JWT_SECRET
+          revoke token|rider|installation ID make a token, or all of a rider, void
+          help                               this text
         """
 
     /// Runs a command on the calling thread, which must be the main thread.
@@ -28,26 +34,27 @@ public enum Alongside {
         var signals = SignalWait()
         do throws(OperationError) {
             switch (arguments.first, Array(arguments.dropFirst())) {
-            case ("up", let rest) where rest.allSatisfy { ["--demo", "-demo"].contains($0) }:
-                let settings = try settings(environment)
-                let up = UpCommand(
-                    settings,
-                    environment: environment,
-                    isDemo: !rest.isEmpty,
-                    say: say
-                )
-                try up.run(signals: &signals)
+            case ("up", let rest):
+                return try up(rest, environment, &signals)
             case ("migrate", []):
                 try migrate(environment)
+            case ("doctor", []):
+                let diagnosis = try DoctorCommand.examine(environment: environment)
+                say(diagnosis.text)
+                return diagnosis.isWell ? 0 : 1
             case ("schedule", let rest) where rest.first == "check" && rest.count == 2:
                 say(try ScheduleCommand.check(rest[1]))
             case ("schedule", let rest) where rest.first == "rebase" && rest.count >= 4:
                 try rebase(rest)
+            case ("user", let rest) where rest.first == "add":
+                try UserCommand(arguments: Array(rest.dropFirst()))
+                    .run(environment: environment, say: say)
             case ("keys", ["derive"]):
-                try deriveKeys(environment)
+                say(try KeysCommand.derive(try settings(environment)))
+            case ("revoke", let rest) where rest.count == 2:
+                say(try RevokeCommand.run(rest[0], rest[1], environment))
             case ("help", _), ("--help", _), ("-help", _), ("-h", _):
                 say(usage)
-                say("\n" + UpSettings.table.help(program: "up", summary: "Settings of up."))
             default:
                 complain(usage)
                 return 2
@@ -59,11 +66,53 @@ public enum Alongside {
         }
     }
 
+    private static func up(
+        _ arguments: [String],
+        _ environment: [String: String],
+        _ signals: inout SignalWait
+    ) throws(OperationError) -> Int32 {
+        let table = UpSettings.table
+        let line: CommandLineArguments
+        do {
+            line = try table.parse(
+                arguments,
+                beside: ["demo", "help", "print-configuration"].map { CommandLineOption($0) }
+            )
+        } catch {
+            complain("alongside up: \(error); alongside up --help lists all")
+            return 2
+        }
+        if line.has("help") {
+            let summary = """
+                Runs the whole product on one port. With --demo it brings a schedule and simulated riders.
+
+                What follows are the settings of up itself; those of the services (docs/reference/settings.md) are
+                handed on.
+                """
+            say(table.help(program: "alongside up [--demo]", summary: summary))
+            return 0
+        }
+        let settings = try settings(environment, table.options(on: line))
+        if line.has("print-configuration") {
+            say(settings.printed(table))
+            return 0
+        }
+        let up = UpCommand(
+            settings,
+            environment: environment,
+            isDemo: line.has("demo"),
+            say: say
+        )
+        try up.run(signals: &signals)
+        return 0
+    }
+
     private static func settings(
-        _ environment: [String: String]
+        _ environment: [String: String],
+        _ options: [String: String] = [:]
     ) throws(OperationError) -> Settings {
         do {
-            return try UpSettings.table.read(environment: environment, options: [:])
+            return try UpSettings.table.read(environment: environment, options: options)
         } catch {
             throw OperationError("\(error)")
         }
@@ -110,18 +159,6 @@ public enum Alongside {
             (0...23).contains(hour), (0...59).contains(minute)
         else { return nil }
         return hour * 3600 + minute * 60
-    }
-
-    private static func deriveKeys(_ environment: [String: String]) throws(OperationError) {
-        let settings = try settings(environment)
-        guard let secret = settings[UpSettings.jwtSecret] else {
-            throw OperationError("JWT_SECRET is missing: set it, or JWT_SECRET_FILE")
-        }
-        let generation = Int(environment["JWT_KEY_GENERATION"] ?? "1") ?? 1
-        for family in KeyFamily.allCases {
-            let text = KeyRing.settingText(of: family, secret: secret, generation: generation)
-            say("JWT_KEY_\(family.rawValue.uppercased())=\(text)")
-        }
     }
 
     private static func say(_ text: String) { write(text + "\n", to: 1) }

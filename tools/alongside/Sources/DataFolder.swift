@@ -18,8 +18,14 @@ struct DataFolder: Sendable {
     ///
     /// - Throws: ``OperationError`` when another version wrote it or it cannot be written.
     init(opening path: String) throws(OperationError) {
-        self.path = Self.absolute(path)
-        try Self.makeFolder(self.path, mode: 0o755)
+        let absolute = Self.absolute(path)
+        try Self.makeFolder(absolute, mode: 0o755)
+        // One folder has one name, however it is spelled: the database's place is made from it.
+        guard let real = realpath(absolute, nil) else {
+            throw OperationError("cannot use the folder \(absolute): \(lastErrorText())")
+        }
+        self.path = String(cString: real)
+        free(real)
         let versionFile = self.path + "/version"
         if let found = Self.text(of: versionFile) {
             guard found == Self.version else {
@@ -113,8 +119,10 @@ struct DataFolder: Sendable {
         return String(decoding: data, as: UTF8.self).trimmed
     }
 
-    /// Makes a folder and its parents.
+    /// Makes a folder and its parents; one that exists keeps its mode.
     static func makeFolder(_ path: String, mode: mode_t) throws(OperationError) {
+        var information = stat()
+        if stat(path, &information) == 0, information.st_mode & S_IFMT == S_IFDIR { return }
         do {
             try FileManager.default.createDirectory(
                 atPath: path,

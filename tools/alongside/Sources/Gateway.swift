@@ -1,10 +1,13 @@
+internal import Web
+
 /// The gateway's configuration: Caddy in front of the services, on one port.
 ///
 /// Caddy ends what services cannot see behind their HTTP library: a NUL in a header is refused,
 /// bare line feeds and folded headers are rewritten, slow requests are cut.
 struct Gateway: Sendable {
-    /// The largest body that any endpoint takes; each service has its own, smaller caps.
-    static let bodyLimit = "1MiB"
+    /// The largest body that any endpoint takes, in bytes; each service has its own, smaller caps and
+    /// reads a refused body up to this size, so that its answer is not lost in a broken connection.
+    static let bodyLimit = HTTPServerConfiguration.proxiedBodyLimit
     let routes: RouteTable
     /// `host:port` of each running instance, by service.
     let upstreams: [String: [String]]
@@ -14,6 +17,8 @@ struct Gateway: Sendable {
     let port: Int
     /// How long a request waits for a service that is being started again.
     var retryDuration = "6s"
+
+    private static let tooLarge = #"{"error":"request body too large","code":"body.too_large"}"#
 
     /// The Caddyfile, the same text for the same input.
     var caddyfile: String {
@@ -38,6 +43,11 @@ struct Gateway: Sendable {
             \trequest_body {
             \t\tmax_size \(Self.bodyLimit)
             \t}
+            \t@large expression `{http.request.header.Content-Length}.matches("^[0-9]+$") && (size({http.request.header.Content-Length}) > 9 || int({http.request.header.Content-Length}) > \(Self.bodyLimit))`
+            \thandle @large {
+            \t\theader Content-Type application/json
+            \t\trespond `\(Self.tooLarge)` 413
+            \t}
 
             """
         text += handle("/ready", [supervisor])
@@ -52,6 +62,14 @@ struct Gateway: Sendable {
             \t}
             \thandle_errors {
             \t\theader Content-Type application/json
+            \t\t@oversize expression `{http.error.status_code} == 413`
+            \t\thandle @oversize {
+            \t\t\trespond `\(Self.tooLarge)` 413
+            \t\t}
+            \t\t@malformed expression `{http.error.message}.matches("chunk|unexpected EOF|malformed")`
+            \t\thandle @malformed {
+            \t\t\trespond `{"error":"malformed request body","code":"request.malformed"}` 400
+            \t\t}
             \t\t@down expression `{http.error.status_code} in [502, 504]`
             \t\thandle @down {
             \t\t\theader Retry-After 2
@@ -79,6 +97,11 @@ struct Gateway: Sendable {
         \t\t\tlb_try_duration \(retryDuration)
         \t\t\tlb_try_interval 100ms
         \t\t\tflush_interval -1
+        \t\t\t@unread status 414 431
+        \t\t\thandle_response @unread {
+        \t\t\t\theader Content-Type application/json
+        \t\t\t\trespond `{"error":"request header fields too large","code":"request.too_large"}` {rp.status_code}
+        \t\t\t}
         \t\t}
         \t}
 

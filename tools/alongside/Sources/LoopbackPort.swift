@@ -18,11 +18,60 @@ enum LoopbackPort {
         return ports
     }
 
-    /// Whether a server could listen on an address now.
-    static func isFree(_ port: Int, on host: String) -> Bool {
-        guard let bound = bind(host, port) else { return false }
-        close(bound.descriptor)
-        return true
+    /// Why no server could listen on an address now, as a sentence with what to do; nil when one could.
+    static func obstacle(to port: Int, on host: String) -> String? {
+        let answer: String?? = withSocket(host, port) { descriptor, address in
+            var yes: Int32 = 1
+            let size = socklen_t(MemoryLayout<Int32>.size)
+            setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, size)
+            guard Glibc.bind(descriptor, address.ai_addr, address.ai_addrlen) != 0 else {
+                return nil
+            }
+            return sentence(alongside_errno(), port, host)
+        }
+        return answer ?? "BIND = \"\(host)\" is no numeric address; 127.0.0.1, ::1 and 0.0.0.0 are"
+    }
+
+    /// Whether a server takes connections on an address.
+    static func isAnswering(_ port: Int, on host: String) -> Bool {
+        withSocket(host, port) { descriptor, address in
+            connect(descriptor, address.ai_addr, address.ai_addrlen) == 0
+        } ?? false
+    }
+
+    private static func sentence(_ code: Int32, _ port: Int, _ host: String) -> String {
+        switch code {
+        case EADDRINUSE:
+            "port \(port) on \(host) is in use; stop what uses it or set PORT to another port"
+        case EACCES:
+            "port \(port) needs more rights than this user has; set PORT to 1024 or more"
+        case EADDRNOTAVAIL:
+            "\(host) is no address of this machine; set BIND to one that is"
+        default:
+            "cannot listen on \(host), port \(port): \(lastErrorText())"
+        }
+    }
+
+    /// Makes a TCP socket for a numeric address of either family.
+    ///
+    /// - Returns: What the body returns; nil when the host is no numeric address.
+    private static func withSocket<Value>(
+        _ host: String,
+        _ port: Int,
+        _ body: (_ descriptor: Int32, _ address: addrinfo) -> Value
+    ) -> Value? {
+        var hints = addrinfo()
+        hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(host, String(port), &hints, &list) == 0, let address = list?.pointee
+        else {
+            return nil
+        }
+        defer { freeaddrinfo(list) }
+        let descriptor = socket(address.ai_family, address.ai_socktype, 0)
+        defer { close(descriptor) }
+        return body(descriptor, address)
     }
 
     private static func bind(_ host: String, _ port: Int) -> (descriptor: Int32, port: Int)? {

@@ -13,6 +13,7 @@ struct PrivatePostgres {
 
     let dataPath: String
     let socketFolder: String
+    private let folderPath: String
     private let logPath: String
     private let user: SystemUser?
     private let programs: String
@@ -39,6 +40,7 @@ struct PrivatePostgres {
         } else {
             user = nil
         }
+        folderPath = folder.path
         let identity = Self.fingerprint(folder.path)
         let inside = folder.path + "/postgres"
         // A clone under a folder that only root may enter is out of the database user's reach.
@@ -91,6 +93,14 @@ struct PrivatePostgres {
         return false
     }
 
+    /// Whether the server's first process lives.
+    var isRunning: Bool {
+        guard let file = DataFolder.text(of: dataPath + "/postmaster.pid"),
+            let id = file.split(separator: "\n").first.flatMap({ pid_t($0) })
+        else { return false }
+        return kill(id, 0) == 0 || alongside_errno() == EPERM
+    }
+
     /// Makes the database when it is missing; the server must be running.
     func makeDatabase() throws(OperationError) {
         let connection = ["-h", socketFolder, "-U", user == nil ? Self.ownName : "postgres"]
@@ -110,6 +120,10 @@ struct PrivatePostgres {
 
     private func prepareFolders() throws(OperationError) {
         let parent = Self.parent(of: dataPath)
+        if parent != folderPath {
+            // Who clears the folder finds what lies elsewhere.
+            try DataFolder.write(parent + "\n", to: folderPath + "/database-folder", mode: 0o644)
+        }
         try DataFolder.makeFolder(parent, mode: 0o755)
         for folder in [dataPath, socketFolder] {
             try PrivateFolder.make(

@@ -3,7 +3,8 @@ internal import FoundationEssentials
 /// Which service answers which paths: `deploy/routes.json`, the longest prefix wins.
 struct RouteTable: Sendable, Equatable {
     struct Route: Sendable, Equatable, Decodable {
-        /// `/x/` means everything below; `/x` means that path and everything below it.
+        /// `/x/` means everything below; `/x` means that path and everything below it; `*` stands
+        /// for one segment.
         let prefix: String
         let service: String
     }
@@ -38,13 +39,23 @@ struct RouteTable: Sendable, Equatable {
 
     /// The service that answers a path, nil when none does.
     func service(for path: String) -> String? {
-        routes.first { route in
-            route.prefix.hasSuffix("/")
-                ? path.hasPrefix(route.prefix)
-                : path == route.prefix || path.hasPrefix(route.prefix + "/")
-        }?.service
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false)
+        return routes.first { $0.covers(segments) }?.service
     }
 
     /// The services of the table, each once, sorted.
     var services: [String] { Set(routes.map(\.service)).sorted() }
+}
+
+extension RouteTable.Route {
+    /// Whether a path, split at its slashes, lies under the prefix.
+    fileprivate func covers(_ path: [Substring]) -> Bool {
+        var wanted = prefix.split(separator: "/", omittingEmptySubsequences: false)
+        if wanted.last == "" {
+            wanted.removeLast()
+            guard path.count > wanted.count else { return false }
+        }
+        return path.count >= wanted.count
+            && zip(wanted, path).allSatisfy { $0 == "*" ? !$1.isEmpty : $0 == $1 }
+    }
 }

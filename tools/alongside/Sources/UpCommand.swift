@@ -1,3 +1,4 @@
+internal import AuthService
 internal import Bus
 internal import CLinux
 internal import FoundationEssentials
@@ -15,6 +16,7 @@ internal import Web
 final class UpCommand {
     /// How long the services may take to become ready.
     static let startLimitSeconds = 120.0
+    private static let gatewayName = "gateway"
     /// How often a part may end before it was ready: once can be a port that somebody took meanwhile.
     static let startAttempts = 3
     /// How long the main loop waits for a signal before it looks after its children again.
@@ -51,26 +53,30 @@ final class UpCommand {
         let routes = try RouteTable(file: installation.routes)
         let port = settings[UpSettings.port]
         let bind = settings[UpSettings.bind]
-        guard LoopbackPort.isFree(port, on: bind) else {
-            throw OperationError(
-                "port \(port) on \(bind) is in use; stop what uses it or set PORT to another port"
-            )
+        if let obstacle = LoopbackPort.obstacle(to: port, on: bind) {
+            throw OperationError(obstacle)
         }
         let folder = try DataFolder(opening: settings[UpSettings.data])
         let lock = try folder.lock()
         defer { close(lock) }
 
         let schedule = try schedule(folder, installation)
-        let postgres = try startDatabase(folder)
+        let own = settings[UpSettings.databaseURL]
+        let postgres = own == nil ? try PrivatePostgres(in: folder) : nil
+        let url = own?.revealed() ?? postgres?.url ?? ""
+        let shared = try sharedEnvironment(folder, url, schedule)
+        for warning in settings.warnings + (try Preflight.check(shared)) {
+            say("warning: \(warning)")
+        }
+        try startDatabase(postgres)
         defer { stop(postgres) }
-        let url = settings[UpSettings.databaseURL]?.revealed() ?? postgres?.url ?? ""
         try migrate(url)
 
         defer { supervisor.stop() }
         let ready = try startOwnServer()
         defer { ready.task.cancel() }
-        let shared = try sharedEnvironment(folder, url, schedule)
-        let upstreams = try startServices(installation, folder, shared)
+        let admin = try FirstAdmin(settings, environment: environment, folder)
+        let upstreams = try startServices(installation, folder, shared, admin)
         let gateway = Gateway(
             routes: routes,
             upstreams: upstreams,
@@ -81,18 +87,21 @@ final class UpCommand {
         try startGateway(gateway, folder)
         guard try waitUntilReady(folder, &signals) else { return }
         board.set("up", notReady: nil)
-        announce(folder, port)
+        announce(folder, port, admin)
         if isDemo { try startRiders(installation, folder, schedule, port) }
-        while signals.wait(milliseconds: Self.tickMilliseconds) == nil { supervisor.tick() }
+        var watch = postgres.map { DatabaseWatch($0, say: say) }
+        while signals.wait(milliseconds: Self.tickMilliseconds) == nil {
+            supervisor.tick()
+            watch?.tick()
+        }
         say("\nstopping: gateway, services, database")
         ready.task.cancel()
     }
 
     // MARK: - Database
 
-    private func startDatabase(_ folder: DataFolder) throws(OperationError) -> PrivatePostgres? {
-        guard settings[UpSettings.databaseURL] == nil else { return nil }
-        let postgres = try PrivatePostgres(in: folder)
+    private func startDatabase(_ postgres: PrivatePostgres?) throws(OperationError) {
+        guard let postgres else { return }
         let wasRunning = try postgres.start()
         if wasRunning { say("adopted the private PostgreSQL of an earlier run") }
         do throws(OperationError) {
@@ -101,7 +110,6 @@ final class UpCommand {
             try? postgres.stop()
             throw error
         }
-        return postgres
     }
 
     private func stop(_ postgres: PrivatePostgres?) {
@@ -181,6 +189,7 @@ final class UpCommand {
         shared["DATABASE_URL"] = url
         shared["GTFS_STATIC_URL"] = schedule
         shared["TRUST_PROXY_HEADERS"] = "true"
+        for key in FirstAdmin.keys { shared[key] = nil }
         if settings[UpSettings.jwtSecret] == nil {
             shared["JWT_SECRET_FILE"] = try folder.secret("jwt-secret").path
         }
@@ -206,7 +215,8 @@ final class UpCommand {
     private func startServices(
         _ installation: Installation,
         _ folder: DataFolder,
-        _ shared: [String: String]
+        _ shared: [String: String],
+        _ admin: FirstAdmin
     ) throws(OperationError) -> [String: [String]] {
         var upstreams: [String: [String]] = [:]
         // Asked for at once: a port that was given back may be given out again.
@@ -220,6 +230,9 @@ final class UpCommand {
                 var environment = shared
                 environment["INSTANCE_ID"] = name
                 environment["INTERNAL_PORT"] = String(ports[0])
+                if definition.name == Auth.definition.name {
+                    environment.merge(admin.environment) { _, admin in admin }
+                }
                 if definition.publicPort != nil {
                     environment["HOST"] = "127.0.0.1"
                     environment["PORT"] = String(ports[1])
@@ -250,7 +263,7 @@ final class UpCommand {
         try DataFolder.write(gateway.caddyfile, to: file, mode: 0o644)
         try supervisor.add(
             ManagedProgram(
-                name: "gateway",
+                name: Self.gatewayName,
                 executable: caddy,
                 arguments: ["run", "--config", file, "--adapter", "caddyfile"],
                 environment: [
@@ -304,9 +317,13 @@ final class UpCommand {
             guard signals.wait(milliseconds: Self.tickMilliseconds) == nil else { return false }
             supervisor.tick()
             let reasons = board.reasons.filter { $0.key != "up" }
-            if reasons.isEmpty { return true }
+            let port = settings[UpSettings.port]
+            if reasons.isEmpty, LoopbackPort.isAnswering(port, on: settings[UpSettings.bind]) {
+                return true
+            }
             let failure = supervisor.failures.first { name, failure in
-                reasons[name] != nil && failure.count >= Self.startAttempts
+                (reasons[name] != nil || name == Self.gatewayName)
+                    && failure.count >= Self.startAttempts
             }
             if let (name, failure) = failure {
                 throw OperationError(
@@ -327,7 +344,7 @@ final class UpCommand {
         return text.split(separator: "\n").last.map(String.init) ?? "see \(path)"
     }
 
-    private func announce(_ folder: DataFolder, _ port: Int) {
+    private func announce(_ folder: DataFolder, _ port: Int, _ admin: FirstAdmin) {
         let base = "http://localhost:\(port)"
         say(
             """
@@ -336,6 +353,7 @@ final class UpCommand {
               vehicle positions  \(base)/gtfs-rt/vehicle-positions            (protobuf)
                                  \(base)/gtfs-rt/vehicle-positions?format=json
               readiness          \(base)/ready
+              first admin        \(admin.announcement)
               data and logs      \(folder.path)
             Ctrl-C stops everything; the data stays.
             """

@@ -27,6 +27,20 @@ enum UpSettings {
         minimumBytes: KeyRing.secretBytes,
         "The fleet's signing secret; made and kept in the data folder when absent."
     )
+    static let adminEmail = Setting.optionalText(
+        "ADMIN_BOOTSTRAP_EMAIL",
+        "The address of the first admin; admin@localhost, with a password of its own, when absent."
+    )
+    static let adminPassword = Setting.secret(
+        "ADMIN_BOOTSTRAP_PASSWORD",
+        "The password of the first admin; made and kept in the data folder when both are absent."
+    )
+    static let jwtGeneration = Setting.integer(
+        "JWT_KEY_GENERATION",
+        default: 1,
+        in: 1...KeyID.generationLimit,
+        "The key generation that tokens are signed with; see the guide before raising it."
+    )
     static let schedule = Setting.optionalText(
         "GTFS_STATIC_URL",
         "The schedule, a path or a URL; `--demo` brings one."
@@ -46,7 +60,8 @@ enum UpSettings {
 
     static let table = SettingsTable([
         port.declaration, bind.declaration, data.declaration, databaseURL.declaration,
-        jwtSecret.declaration, schedule.declaration, busPrefix.declaration,
+        jwtSecret.declaration, jwtGeneration.declaration, adminEmail.declaration,
+        adminPassword.declaration, schedule.declaration, busPrefix.declaration,
         busPublicKey.declaration, verifiers.declaration, ingests.declaration, feeds.declaration,
         relays.declaration,
     ])

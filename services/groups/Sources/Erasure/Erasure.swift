@@ -4,6 +4,9 @@ internal import Transit
 
 /// Forgets an account: after it no row names it (decision 11, architecture section 8).
 enum Erasure {
+    /// How long an erased account is kept in mind, in seconds from when the erasure was asked for: as
+    /// long as an access token of a member can be set to live.
+    static let markSeconds: Int64 = 24 * 3600
     /// How an erased account is kept in mind, of the id `$1`; not the id itself.
     static let digest = "substring(sha256(uuid_send($1)) FOR 16)"
 

@@ -16,8 +16,12 @@ struct GroupsDesk: Sendable {
     let live: LiveNews
     let logger: Logger
 
-    /// Answers a request; what does not decode is refused as invalid.
+    /// Answers relays' questions and auth's word to forget someone; what is neither is refused.
     func answer(_ request: BusRequest) async -> [UInt8] {
+        if let erasure = try? EraseAccount(decoding: request.body) {
+            let isClean = await erase(erasure)
+            return EraseAccountAnswer(trace: erasure.trace, isClean: isClean).encoded()
+        }
         guard let question = try? GroupsRequest(decoding: request.body) else {
             return GroupsReply(
                 requestID: UniqueID(high: 0, low: 0),
@@ -26,6 +30,30 @@ struct GroupsDesk: Sendable {
             ).encoded()
         }
         return GroupsReply(to: question, await answer(question)).encoded()
+    }
+
+    /// Forgets an account and has every relay let go of it.
+    ///
+    /// - Returns: Whether nothing is stored any more; otherwise auth asks again.
+    func erase(_ erasure: EraseAccount) async -> Bool {
+        do throws(DatabaseError) {
+            let changes = try await database.transaction { connection throws(DatabaseError) in
+                try Erasure.erase(
+                    erasure.accountID,
+                    until: erasure.receivedAt + Erasure.markSeconds,
+                    on: connection
+                )
+            }
+            accounts.forget(erasure.accountID)
+            await live.tell(changes, trace: erasure.trace)
+            return true
+        } catch {
+            logger.error(
+                "an erasure waits for the database",
+                ["error": .text(error.description), "trace.id": .text("\(erasure.trace)")]
+            )
+            return false
+        }
     }
 
     /// Answers a request.
@@ -67,13 +95,6 @@ struct GroupsDesk: Sendable {
                 _ = try FixStore.storeEverywhere(fixes, on: connection)
             }
             return .stored
-        case .eraseAccount(let account, let tokensUntil):
-            let changes = try await database.transaction { connection throws(DatabaseError) in
-                try Erasure.erase(account, until: tokensUntil, on: connection)
-            }
-            accounts.forget(account)
-            await live.tell(changes, trace: request.trace)
-            return .erased
         case .exportAccount(let account):
             return .exported(
                 try await database.transaction { connection throws(DatabaseError) in

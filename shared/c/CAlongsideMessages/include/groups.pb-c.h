@@ -23,7 +23,6 @@ typedef struct Alongside__GroupSweep Alongside__GroupSweep;
 typedef struct Alongside__StoreFixes Alongside__StoreFixes;
 typedef struct Alongside__StoreFixes__Entry Alongside__StoreFixes__Entry;
 typedef struct Alongside__MemberFix Alongside__MemberFix;
-typedef struct Alongside__EraseAccount Alongside__EraseAccount;
 typedef struct Alongside__ExportAccount Alongside__ExportAccount;
 typedef struct Alongside__GroupsReply Alongside__GroupsReply;
 typedef struct Alongside__MembershipReply Alongside__MembershipReply;
@@ -52,8 +51,7 @@ typedef enum {
   ALONGSIDE__GROUPS_REQUEST__BODY_VIEWS = 11,
   ALONGSIDE__GROUPS_REQUEST__BODY_SWEEP = 12,
   ALONGSIDE__GROUPS_REQUEST__BODY_STORE_FIXES = 13,
-  ALONGSIDE__GROUPS_REQUEST__BODY_ERASE_ACCOUNT = 14,
-  ALONGSIDE__GROUPS_REQUEST__BODY_EXPORT_ACCOUNT = 15
+  ALONGSIDE__GROUPS_REQUEST__BODY_EXPORT_ACCOUNT = 14
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ALONGSIDE__GROUPS_REQUEST__BODY__CASE)
 } Alongside__GroupsRequest__BodyCase;
 
@@ -69,7 +67,6 @@ struct  Alongside__GroupsRequest
     Alongside__GroupViewQuery *views;
     Alongside__GroupSweep *sweep;
     Alongside__StoreFixes *store_fixes;
-    Alongside__EraseAccount *erase_account;
     Alongside__ExportAccount *export_account;
   };
 };
@@ -172,22 +169,6 @@ struct  Alongside__MemberFix
     , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 
-struct  Alongside__EraseAccount
-{
-  ProtobufCMessage base;
-  protobuf_c_boolean has_account_id;
-  ProtobufCBinaryData account_id;
-  /*
-   * when the account's last token has expired by itself
-   */
-  protobuf_c_boolean has_tokens_until;
-  int64_t tokens_until;
-};
-#define ALONGSIDE__ERASE_ACCOUNT__INIT \
- { PROTOBUF_C_MESSAGE_INIT (&alongside__erase_account__descriptor) \
-    , 0, {0,NULL}, 0, 0 }
-
-
 struct  Alongside__ExportAccount
 {
   ProtobufCMessage base;
@@ -205,8 +186,7 @@ typedef enum {
   ALONGSIDE__GROUPS_REPLY__BODY_VIEWS = 11,
   ALONGSIDE__GROUPS_REPLY__BODY_VERSIONS = 12,
   ALONGSIDE__GROUPS_REPLY__BODY_STORED = 13,
-  ALONGSIDE__GROUPS_REPLY__BODY_ERASED = 14,
-  ALONGSIDE__GROUPS_REPLY__BODY_EXPORTED = 15,
+  ALONGSIDE__GROUPS_REPLY__BODY_EXPORTED = 14,
   ALONGSIDE__GROUPS_REPLY__BODY_REFUSED = 19
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ALONGSIDE__GROUPS_REPLY__BODY__CASE)
 } Alongside__GroupsReply__BodyCase;
@@ -223,7 +203,6 @@ struct  Alongside__GroupsReply
     Alongside__GroupViews *views;
     Alongside__GroupVersions *versions;
     protobuf_c_boolean stored;
-    protobuf_c_boolean erased;
     ProtobufCBinaryData exported;
     /*
      * The stable text of the code, such as `unavailable`; a text of a newer release reads as `failed`.
@@ -598,25 +577,6 @@ Alongside__MemberFix *
 void   alongside__member_fix__free_unpacked
                      (Alongside__MemberFix *message,
                       ProtobufCAllocator *allocator);
-/* Alongside__EraseAccount methods */
-void   alongside__erase_account__init
-                     (Alongside__EraseAccount         *message);
-size_t alongside__erase_account__get_packed_size
-                     (const Alongside__EraseAccount   *message);
-size_t alongside__erase_account__pack
-                     (const Alongside__EraseAccount   *message,
-                      uint8_t             *out);
-size_t alongside__erase_account__pack_to_buffer
-                     (const Alongside__EraseAccount   *message,
-                      ProtobufCBuffer     *buffer);
-Alongside__EraseAccount *
-       alongside__erase_account__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data);
-void   alongside__erase_account__free_unpacked
-                     (Alongside__EraseAccount *message,
-                      ProtobufCAllocator *allocator);
 /* Alongside__ExportAccount methods */
 void   alongside__export_account__init
                      (Alongside__ExportAccount         *message);
@@ -877,9 +837,6 @@ typedef void (*Alongside__StoreFixes_Closure)
 typedef void (*Alongside__MemberFix_Closure)
                  (const Alongside__MemberFix *message,
                   void *closure_data);
-typedef void (*Alongside__EraseAccount_Closure)
-                 (const Alongside__EraseAccount *message,
-                  void *closure_data);
 typedef void (*Alongside__ExportAccount_Closure)
                  (const Alongside__ExportAccount *message,
                   void *closure_data);
@@ -938,7 +895,6 @@ extern const ProtobufCMessageDescriptor alongside__group_sweep__descriptor;
 extern const ProtobufCMessageDescriptor alongside__store_fixes__descriptor;
 extern const ProtobufCMessageDescriptor alongside__store_fixes__entry__descriptor;
 extern const ProtobufCMessageDescriptor alongside__member_fix__descriptor;
-extern const ProtobufCMessageDescriptor alongside__erase_account__descriptor;
 extern const ProtobufCMessageDescriptor alongside__export_account__descriptor;
 extern const ProtobufCMessageDescriptor alongside__groups_reply__descriptor;
 extern const ProtobufCMessageDescriptor alongside__membership_reply__descriptor;

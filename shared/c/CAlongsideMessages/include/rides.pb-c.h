@@ -23,6 +23,7 @@ typedef struct Alongside__EndRide Alongside__EndRide;
 typedef struct Alongside__SupersedeRide Alongside__SupersedeRide;
 typedef struct Alongside__TripStatusQuery Alongside__TripStatusQuery;
 typedef struct Alongside__RideListQuery Alongside__RideListQuery;
+typedef struct Alongside__RideDetailQuery Alongside__RideDetailQuery;
 typedef struct Alongside__VerifierStatusQuery Alongside__VerifierStatusQuery;
 typedef struct Alongside__EraseRider Alongside__EraseRider;
 typedef struct Alongside__ExportRider Alongside__ExportRider;
@@ -34,6 +35,9 @@ typedef struct Alongside__RideEnded Alongside__RideEnded;
 typedef struct Alongside__TripStatusReply Alongside__TripStatusReply;
 typedef struct Alongside__RideListReply Alongside__RideListReply;
 typedef struct Alongside__RideListReply__Entry Alongside__RideListReply__Entry;
+typedef struct Alongside__RideDetailReply Alongside__RideDetailReply;
+typedef struct Alongside__RideDetailReply__Change Alongside__RideDetailReply__Change;
+typedef struct Alongside__RideDetailReply__Point Alongside__RideDetailReply__Point;
 typedef struct Alongside__VerifierStatusReply Alongside__VerifierStatusReply;
 typedef struct Alongside__VerifierStatusReply__Schedule Alongside__VerifierStatusReply__Schedule;
 typedef struct Alongside__RideRefusal Alongside__RideRefusal;
@@ -54,7 +58,8 @@ typedef enum {
   ALONGSIDE__RIDE_REQUEST__BODY_RIDES = 15,
   ALONGSIDE__RIDE_REQUEST__BODY_STATUS = 16,
   ALONGSIDE__RIDE_REQUEST__BODY_ERASE_RIDER = 17,
-  ALONGSIDE__RIDE_REQUEST__BODY_EXPORT_RIDER = 18
+  ALONGSIDE__RIDE_REQUEST__BODY_EXPORT_RIDER = 18,
+  ALONGSIDE__RIDE_REQUEST__BODY_RIDE = 19
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ALONGSIDE__RIDE_REQUEST__BODY__CASE)
 } Alongside__RideRequest__BodyCase;
 
@@ -75,6 +80,7 @@ struct  Alongside__RideRequest
     Alongside__VerifierStatusQuery *status;
     Alongside__EraseRider *erase_rider;
     Alongside__ExportRider *export_rider;
+    Alongside__RideDetailQuery *ride;
   };
 };
 #define ALONGSIDE__RIDE_REQUEST__INIT \
@@ -210,6 +216,17 @@ struct  Alongside__RideListQuery
     , 0, 0, 0, 0, 0, 0 }
 
 
+struct  Alongside__RideDetailQuery
+{
+  ProtobufCMessage base;
+  protobuf_c_boolean has_ride_id;
+  ProtobufCBinaryData ride_id;
+};
+#define ALONGSIDE__RIDE_DETAIL_QUERY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&alongside__ride_detail_query__descriptor) \
+    , 0, {0,NULL} }
+
+
 struct  Alongside__VerifierStatusQuery
 {
   ProtobufCMessage base;
@@ -228,10 +245,19 @@ struct  Alongside__EraseRider
   ProtobufCBinaryData rider_id;
   protobuf_c_boolean has_received_at;
   int64_t received_at;
+  /*
+   * absent: the installation is not known
+   */
+  protobuf_c_boolean has_successor_id;
+  ProtobufCBinaryData successor_id;
+  protobuf_c_boolean has_forgotten_until;
+  int64_t forgotten_until;
+  protobuf_c_boolean has_forwarded;
+  protobuf_c_boolean forwarded;
 };
 #define ALONGSIDE__ERASE_RIDER__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&alongside__erase_rider__descriptor) \
-    , 0, {0,NULL}, 0, 0 }
+    , 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0 }
 
 
 struct  Alongside__ExportRider
@@ -241,10 +267,12 @@ struct  Alongside__ExportRider
   ProtobufCBinaryData rider_id;
   protobuf_c_boolean has_received_at;
   int64_t received_at;
+  protobuf_c_boolean has_page;
+  uint32_t page;
 };
 #define ALONGSIDE__EXPORT_RIDER__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&alongside__export_rider__descriptor) \
-    , 0, {0,NULL}, 0, 0 }
+    , 0, {0,NULL}, 0, 0, 0, 0 }
 
 
 typedef enum {
@@ -258,7 +286,9 @@ typedef enum {
   ALONGSIDE__RIDE_REPLY__BODY_ERASED = 16,
   ALONGSIDE__RIDE_REPLY__BODY_EXPORTED = 17,
   ALONGSIDE__RIDE_REPLY__BODY_CONFLICT = 18,
-  ALONGSIDE__RIDE_REPLY__BODY_REFUSED = 19
+  ALONGSIDE__RIDE_REPLY__BODY_REFUSED = 19,
+  ALONGSIDE__RIDE_REPLY__BODY_ERASED_BUT_BLOCKED = 20,
+  ALONGSIDE__RIDE_REPLY__BODY_RIDE = 21
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ALONGSIDE__RIDE_REPLY__BODY__CASE)
 } Alongside__RideReply__BodyCase;
 
@@ -280,6 +310,8 @@ struct  Alongside__RideReply
     ProtobufCBinaryData exported;
     ProtobufCBinaryData conflict;
     Alongside__RideRefusal *refused;
+    protobuf_c_boolean erased_but_blocked;
+    Alongside__RideDetailReply *ride;
   };
 };
 #define ALONGSIDE__RIDE_REPLY__INIT \
@@ -425,6 +457,82 @@ struct  Alongside__RideListReply
 #define ALONGSIDE__RIDE_LIST_REPLY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&alongside__ride_list_reply__descriptor) \
     , 0,NULL, 0, 0 }
+
+
+struct  Alongside__RideDetailReply__Change
+{
+  ProtobufCMessage base;
+  protobuf_c_boolean has_state;
+  ProtobufCBinaryData state;
+  protobuf_c_boolean has_at;
+  int64_t at;
+};
+#define ALONGSIDE__RIDE_DETAIL_REPLY__CHANGE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&alongside__ride_detail_reply__change__descriptor) \
+    , 0, {0,NULL}, 0, 0 }
+
+
+struct  Alongside__RideDetailReply__Point
+{
+  ProtobufCMessage base;
+  protobuf_c_boolean has_timestamp;
+  int64_t timestamp;
+  protobuf_c_boolean has_latitude;
+  double latitude;
+  protobuf_c_boolean has_longitude;
+  double longitude;
+  protobuf_c_boolean has_accuracy;
+  double accuracy;
+  protobuf_c_boolean has_speed;
+  double speed;
+  protobuf_c_boolean has_bearing;
+  double bearing;
+  protobuf_c_boolean has_outcome;
+  ProtobufCBinaryData outcome;
+  protobuf_c_boolean has_corroboration;
+  ProtobufCBinaryData corroboration;
+  protobuf_c_boolean has_rule;
+  ProtobufCBinaryData rule;
+  protobuf_c_boolean has_measured;
+  double measured;
+  protobuf_c_boolean has_threshold;
+  double threshold;
+  protobuf_c_boolean has_unit;
+  ProtobufCBinaryData unit;
+  protobuf_c_boolean has_explanation;
+  ProtobufCBinaryData explanation;
+  protobuf_c_boolean has_along_shape;
+  double along_shape;
+  protobuf_c_boolean has_distance_to_shape;
+  double distance_to_shape;
+  protobuf_c_boolean has_schedule_deviation_seconds;
+  int64_t schedule_deviation_seconds;
+  protobuf_c_boolean has_received_at;
+  int64_t received_at;
+};
+#define ALONGSIDE__RIDE_DETAIL_REPLY__POINT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&alongside__ride_detail_reply__point__descriptor) \
+    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+
+struct  Alongside__RideDetailReply
+{
+  ProtobufCMessage base;
+  Alongside__RideListReply__Entry *ride;
+  protobuf_c_boolean has_vehicle_id;
+  ProtobufCBinaryData vehicle_id;
+  protobuf_c_boolean has_boarding_stop_id;
+  ProtobufCBinaryData boarding_stop_id;
+  protobuf_c_boolean has_destination_stop_id;
+  ProtobufCBinaryData destination_stop_id;
+  size_t n_changes;
+  Alongside__RideDetailReply__Change **changes;
+  size_t n_points;
+  Alongside__RideDetailReply__Point **points;
+};
+#define ALONGSIDE__RIDE_DETAIL_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&alongside__ride_detail_reply__descriptor) \
+    , NULL, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0,NULL, 0,NULL }
 
 
 struct  Alongside__VerifierStatusReply__Schedule
@@ -625,6 +733,25 @@ Alongside__RideListQuery *
 void   alongside__ride_list_query__free_unpacked
                      (Alongside__RideListQuery *message,
                       ProtobufCAllocator *allocator);
+/* Alongside__RideDetailQuery methods */
+void   alongside__ride_detail_query__init
+                     (Alongside__RideDetailQuery         *message);
+size_t alongside__ride_detail_query__get_packed_size
+                     (const Alongside__RideDetailQuery   *message);
+size_t alongside__ride_detail_query__pack
+                     (const Alongside__RideDetailQuery   *message,
+                      uint8_t             *out);
+size_t alongside__ride_detail_query__pack_to_buffer
+                     (const Alongside__RideDetailQuery   *message,
+                      ProtobufCBuffer     *buffer);
+Alongside__RideDetailQuery *
+       alongside__ride_detail_query__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   alongside__ride_detail_query__free_unpacked
+                     (Alongside__RideDetailQuery *message,
+                      ProtobufCAllocator *allocator);
 /* Alongside__VerifierStatusQuery methods */
 void   alongside__verifier_status_query__init
                      (Alongside__VerifierStatusQuery         *message);
@@ -802,6 +929,31 @@ Alongside__RideListReply *
 void   alongside__ride_list_reply__free_unpacked
                      (Alongside__RideListReply *message,
                       ProtobufCAllocator *allocator);
+/* Alongside__RideDetailReply__Change methods */
+void   alongside__ride_detail_reply__change__init
+                     (Alongside__RideDetailReply__Change         *message);
+/* Alongside__RideDetailReply__Point methods */
+void   alongside__ride_detail_reply__point__init
+                     (Alongside__RideDetailReply__Point         *message);
+/* Alongside__RideDetailReply methods */
+void   alongside__ride_detail_reply__init
+                     (Alongside__RideDetailReply         *message);
+size_t alongside__ride_detail_reply__get_packed_size
+                     (const Alongside__RideDetailReply   *message);
+size_t alongside__ride_detail_reply__pack
+                     (const Alongside__RideDetailReply   *message,
+                      uint8_t             *out);
+size_t alongside__ride_detail_reply__pack_to_buffer
+                     (const Alongside__RideDetailReply   *message,
+                      ProtobufCBuffer     *buffer);
+Alongside__RideDetailReply *
+       alongside__ride_detail_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   alongside__ride_detail_reply__free_unpacked
+                     (Alongside__RideDetailReply *message,
+                      ProtobufCAllocator *allocator);
 /* Alongside__VerifierStatusReply__Schedule methods */
 void   alongside__verifier_status_reply__schedule__init
                      (Alongside__VerifierStatusReply__Schedule         *message);
@@ -866,6 +1018,9 @@ typedef void (*Alongside__TripStatusQuery_Closure)
 typedef void (*Alongside__RideListQuery_Closure)
                  (const Alongside__RideListQuery *message,
                   void *closure_data);
+typedef void (*Alongside__RideDetailQuery_Closure)
+                 (const Alongside__RideDetailQuery *message,
+                  void *closure_data);
 typedef void (*Alongside__VerifierStatusQuery_Closure)
                  (const Alongside__VerifierStatusQuery *message,
                   void *closure_data);
@@ -899,6 +1054,15 @@ typedef void (*Alongside__RideListReply__Entry_Closure)
 typedef void (*Alongside__RideListReply_Closure)
                  (const Alongside__RideListReply *message,
                   void *closure_data);
+typedef void (*Alongside__RideDetailReply__Change_Closure)
+                 (const Alongside__RideDetailReply__Change *message,
+                  void *closure_data);
+typedef void (*Alongside__RideDetailReply__Point_Closure)
+                 (const Alongside__RideDetailReply__Point *message,
+                  void *closure_data);
+typedef void (*Alongside__RideDetailReply_Closure)
+                 (const Alongside__RideDetailReply *message,
+                  void *closure_data);
 typedef void (*Alongside__VerifierStatusReply__Schedule_Closure)
                  (const Alongside__VerifierStatusReply__Schedule *message,
                   void *closure_data);
@@ -921,6 +1085,7 @@ extern const ProtobufCMessageDescriptor alongside__end_ride__descriptor;
 extern const ProtobufCMessageDescriptor alongside__supersede_ride__descriptor;
 extern const ProtobufCMessageDescriptor alongside__trip_status_query__descriptor;
 extern const ProtobufCMessageDescriptor alongside__ride_list_query__descriptor;
+extern const ProtobufCMessageDescriptor alongside__ride_detail_query__descriptor;
 extern const ProtobufCMessageDescriptor alongside__verifier_status_query__descriptor;
 extern const ProtobufCMessageDescriptor alongside__erase_rider__descriptor;
 extern const ProtobufCMessageDescriptor alongside__export_rider__descriptor;
@@ -932,6 +1097,9 @@ extern const ProtobufCMessageDescriptor alongside__ride_ended__descriptor;
 extern const ProtobufCMessageDescriptor alongside__trip_status_reply__descriptor;
 extern const ProtobufCMessageDescriptor alongside__ride_list_reply__descriptor;
 extern const ProtobufCMessageDescriptor alongside__ride_list_reply__entry__descriptor;
+extern const ProtobufCMessageDescriptor alongside__ride_detail_reply__descriptor;
+extern const ProtobufCMessageDescriptor alongside__ride_detail_reply__change__descriptor;
+extern const ProtobufCMessageDescriptor alongside__ride_detail_reply__point__descriptor;
 extern const ProtobufCMessageDescriptor alongside__verifier_status_reply__descriptor;
 extern const ProtobufCMessageDescriptor alongside__verifier_status_reply__schedule__descriptor;
 extern const ProtobufCMessageDescriptor alongside__ride_refusal__descriptor;

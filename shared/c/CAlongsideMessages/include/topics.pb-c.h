@@ -21,6 +21,8 @@ typedef struct Alongside__Estimates Alongside__Estimates;
 typedef struct Alongside__TripEstimate Alongside__TripEstimate;
 typedef struct Alongside__TrustedVehicles Alongside__TrustedVehicles;
 typedef struct Alongside__TrustedVehicle Alongside__TrustedVehicle;
+typedef struct Alongside__AgencyFeeds Alongside__AgencyFeeds;
+typedef struct Alongside__AgencyFeeds__Feed Alongside__AgencyFeeds__Feed;
 typedef struct Alongside__BuiltFeed Alongside__BuiltFeed;
 typedef struct Alongside__BuiltFeed__Variant Alongside__BuiltFeed__Variant;
 typedef struct Alongside__ScheduleAnnouncement Alongside__ScheduleAnnouncement;
@@ -159,6 +161,47 @@ struct  Alongside__TrustedVehicle
 #define ALONGSIDE__TRUSTED_VEHICLE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&alongside__trusted_vehicle__descriptor) \
     , 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+
+struct  Alongside__AgencyFeeds__Feed
+{
+  ProtobufCMessage base;
+  protobuf_c_boolean has_url;
+  ProtobufCBinaryData url;
+  /*
+   * absent: never
+   */
+  protobuf_c_boolean has_last_success;
+  int64_t last_success;
+  protobuf_c_boolean has_last_error;
+  ProtobufCBinaryData last_error;
+  protobuf_c_boolean has_entities;
+  uint32_t entities;
+};
+#define ALONGSIDE__AGENCY_FEEDS__FEED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&alongside__agency_feeds__feed__descriptor) \
+    , 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0 }
+
+
+/*
+ * How the polling of each configured agency feed goes.
+ */
+struct  Alongside__AgencyFeeds
+{
+  ProtobufCMessage base;
+  Alongside__Header *header;
+  protobuf_c_boolean has_instance;
+  ProtobufCBinaryData instance;
+  protobuf_c_boolean has_epoch;
+  uint64_t epoch;
+  protobuf_c_boolean has_sequence;
+  uint64_t sequence;
+  size_t n_feeds;
+  Alongside__AgencyFeeds__Feed **feeds;
+};
+#define ALONGSIDE__AGENCY_FEEDS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&alongside__agency_feeds__descriptor) \
+    , NULL, 0, {0,NULL}, 0, 0, 0, 0, 0,NULL }
 
 
 struct  Alongside__BuiltFeed__Variant
@@ -350,6 +393,28 @@ Alongside__TrustedVehicle *
 void   alongside__trusted_vehicle__free_unpacked
                      (Alongside__TrustedVehicle *message,
                       ProtobufCAllocator *allocator);
+/* Alongside__AgencyFeeds__Feed methods */
+void   alongside__agency_feeds__feed__init
+                     (Alongside__AgencyFeeds__Feed         *message);
+/* Alongside__AgencyFeeds methods */
+void   alongside__agency_feeds__init
+                     (Alongside__AgencyFeeds         *message);
+size_t alongside__agency_feeds__get_packed_size
+                     (const Alongside__AgencyFeeds   *message);
+size_t alongside__agency_feeds__pack
+                     (const Alongside__AgencyFeeds   *message,
+                      uint8_t             *out);
+size_t alongside__agency_feeds__pack_to_buffer
+                     (const Alongside__AgencyFeeds   *message,
+                      ProtobufCBuffer     *buffer);
+Alongside__AgencyFeeds *
+       alongside__agency_feeds__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   alongside__agency_feeds__free_unpacked
+                     (Alongside__AgencyFeeds *message,
+                      ProtobufCAllocator *allocator);
 /* Alongside__BuiltFeed__Variant methods */
 void   alongside__built_feed__variant__init
                      (Alongside__BuiltFeed__Variant         *message);
@@ -430,6 +495,12 @@ typedef void (*Alongside__TrustedVehicles_Closure)
 typedef void (*Alongside__TrustedVehicle_Closure)
                  (const Alongside__TrustedVehicle *message,
                   void *closure_data);
+typedef void (*Alongside__AgencyFeeds__Feed_Closure)
+                 (const Alongside__AgencyFeeds__Feed *message,
+                  void *closure_data);
+typedef void (*Alongside__AgencyFeeds_Closure)
+                 (const Alongside__AgencyFeeds *message,
+                  void *closure_data);
 typedef void (*Alongside__BuiltFeed__Variant_Closure)
                  (const Alongside__BuiltFeed__Variant *message,
                   void *closure_data);
@@ -456,6 +527,8 @@ extern const ProtobufCMessageDescriptor alongside__estimates__descriptor;
 extern const ProtobufCMessageDescriptor alongside__trip_estimate__descriptor;
 extern const ProtobufCMessageDescriptor alongside__trusted_vehicles__descriptor;
 extern const ProtobufCMessageDescriptor alongside__trusted_vehicle__descriptor;
+extern const ProtobufCMessageDescriptor alongside__agency_feeds__descriptor;
+extern const ProtobufCMessageDescriptor alongside__agency_feeds__feed__descriptor;
 extern const ProtobufCMessageDescriptor alongside__built_feed__descriptor;
 extern const ProtobufCMessageDescriptor alongside__built_feed__variant__descriptor;
 extern const ProtobufCMessageDescriptor alongside__schedule_announcement__descriptor;

@@ -1,0 +1,202 @@
+import AuthService
+import Foundation
+import RiderIngestService
+import ServiceKit
+import Synchronization
+import TestKit
+import Testing
+import Web
+
+@testable import Operations
+
+/// A rotation of the signing keys while riders register and report: not one valid token is refused.
+///
+/// Auth signs and ingest verifies, each as a service of its own over HTTP. Ingest holds derived keys
+/// alone. The old and the new generation of both run side by side for a while, as in a rolling
+/// restart, and every token is tried at each of them.
+@Suite(.timeLimit(.minutes(2))) struct KeyRotationTests {
+    @Test func `an overlap of two generations costs no rider a 401`() async throws {
+        let fleet = try await TestFleet()
+        let load = Load()
+        let (oldAuth, oldAuthPort) = try await auth(in: fleet, generation: 1)
+        let (oldIngest, oldIngestPort) = try await ingest(in: fleet, generation: 1)
+        load.set(signers: [oldAuthPort], verifiers: [oldAuthPort, oldIngestPort])
+        let riders = (0..<4).map { _ in Task { try await load.ride() } }
+        try await load.work(for: 20)
+
+        // Verifiers and signers may be restarted in any order: here the signer comes first, so that
+        // the old ingest meets tokens of a generation it does not sign with.
+        let (newAuth, newAuthPort) = try await auth(in: fleet, generation: 2)
+        load.set(
+            signers: [oldAuthPort, newAuthPort],
+            verifiers: [oldAuthPort, newAuthPort, oldIngestPort]
+        )
+        try await load.work(for: 100)
+        let (newIngest, newIngestPort) = try await ingest(in: fleet, generation: 2)
+        load.set(
+            signers: [oldAuthPort, newAuthPort],
+            verifiers: [oldAuthPort, newAuthPort, oldIngestPort, newIngestPort]
+        )
+        try await load.work(for: 100)
+        load.set(signers: [newAuthPort], verifiers: [newAuthPort, newIngestPort])
+        try await load.work(for: 100)
+        load.finish()
+        for rider in riders { try await rider.value }
+        for service in [oldAuth, oldIngest] { await service.stop() }
+
+        let result = load.result
+        #expect(result.refused == [])
+        #expect(result.generations == [1, 2])
+        #expect(result.calls > 300)
+
+        // The drill can fail: another rotation later the first generation is void.
+        let (thirdIngest, thirdPort) = try await ingest(in: fleet, generation: 3)
+        let first = try #require(load.tokens.first { Load.generation(of: $0) == 1 })
+        let second = try #require(load.tokens.first { Load.generation(of: $0) == 2 })
+        #expect(try await load.status(first, at: thirdPort) == 401)
+        #expect(try await load.status(second, at: thirdPort) == 200)
+        for service in [newAuth, newIngest, thirdIngest] { await service.stop() }
+        load.close()
+    }
+
+    private func auth(
+        in fleet: TestFleet,
+        generation: Int
+    ) async throws -> (RunningService, port: Int) {
+        try await RunningService.start(
+            Auth.definition,
+            in: fleet,
+            environment: [
+                "JWT_KEY_GENERATION": "\(generation)", "RIDER_REGISTRATION_LIMIT": "1000000",
+            ],
+            replacesHandlers: false
+        )
+    }
+
+    /// An ingest that knows what `alongside keys derive` prints for it, and not the secret.
+    private func ingest(
+        in fleet: TestFleet,
+        generation: Int
+    ) async throws -> (RunningService, port: Int) {
+        let settings = try UpSettings.table.read(environment: [
+            "JWT_SECRET": TestTokens.secret.revealed(), "JWT_KEY_GENERATION": "\(generation)",
+        ])
+        var environment = ["JWT_SECRET": ""]
+        let sections = try KeysCommand.derive(settings).components(separatedBy: "# ")
+        let lines = sections.first { $0.hasPrefix("rider-ingest\n") }?.split(separator: "\n") ?? []
+        for line in lines.dropFirst() {
+            let pair = line.split(separator: "=", maxSplits: 1)
+            environment[String(pair[0])] = String(pair[1])
+        }
+        #expect(environment.keys.sorted() == ["JWT_KEY_RIDER", "JWT_KEY_STAFF", "JWT_SECRET"])
+        return try await RunningService.start(
+            RiderIngest.definition,
+            in: fleet,
+            environment: environment
+        )
+    }
+}
+
+/// Riders who register with whoever signs and try all their tokens with whoever verifies.
+private final class Load: Sendable {
+    struct Result {
+        var calls = 0
+        /// The status, path and generation of each valid token that was refused.
+        var refused: [String] = []
+        var generations: Set<Int> = []
+    }
+
+    private struct State {
+        var signers: [Int] = []
+        var verifiers: [Int] = []
+        var tokens: [String] = []
+        var result = Result()
+        var isFinished = false
+    }
+
+    private let state = Mutex(State())
+    private let client = HTTPClient()
+
+    var result: Result { state.withLock { $0.result } }
+    var tokens: [String] { state.withLock { $0.tokens } }
+
+    func set(signers: [Int], verifiers: [Int]) {
+        state.withLock { state in
+            state.signers = signers
+            state.verifiers = verifiers
+        }
+    }
+
+    func finish() { state.withLock { $0.isFinished = true } }
+
+    func close() { client.close() }
+
+    /// Waits until some more calls were answered.
+    func work(for calls: Int) async throws {
+        let goal = result.calls + calls
+        let deadline = ContinuousClock.now + .seconds(30)
+        while result.calls < goal {
+            guard ContinuousClock.now < deadline else {
+                throw StartFailure(description: "the riders stand still")
+            }
+            try await Task.sleep(for: .milliseconds(2))
+        }
+    }
+
+    func ride() async throws {
+        while !state.withLock({ $0.isFinished }) {
+            let (signers, verifiers) = state.withLock { ($0.signers, $0.verifiers) }
+            guard let signer = signers.randomElement() else { return }
+            let token = try await register(at: signer)
+            state.withLock { state in
+                state.tokens.append(token)
+                state.result.generations.insert(Self.generation(of: token))
+            }
+            for port in verifiers {
+                let tokens = [token, tokens.randomElement() ?? token]
+                for token in tokens {
+                    let status = try await status(token, at: port)
+                    state.withLock { state in
+                        state.result.calls += 1
+                        guard status == 401 || status == 403 else { return }
+                        state.result.refused.append(
+                            "\(status) at \(port), generation \(Self.generation(of: token))"
+                        )
+                    }
+                }
+            }
+        }
+    }
+
+    /// The status of a rider's call: ingest's handler says 200, auth's that no verifier is there.
+    func status(_ token: String, at port: Int) async throws -> Int {
+        let url = "http://127.0.0.1:\(port)"
+        let headers = [("Authorization", "Bearer \(token)")]
+        let answer = try await client.get(url + "/api/v1/rider/trips/T/status", headers: headers)
+        if answer.status != 404 { return answer.status }
+        return try await client.get(url + "/api/v1/rider/me/export", headers: headers).status
+    }
+
+    private func register(at port: Int) async throws -> String {
+        struct Registration: Decodable { let token: String }
+        let body = #"{"installation_id":"\#(UUID().uuidString)","platform":"other"}"#
+        let answer = try await client.send(
+            .post,
+            "http://127.0.0.1:\(port)/api/v1/rider/register",
+            headers: [("Content-Type", "application/json")],
+            body: Array(body.utf8)
+        )
+        return try JSONDecoder().decode(Registration.self, from: Data(answer.body)).token
+    }
+
+    /// The generation that a token's `kid` names.
+    static func generation(of token: String) -> Int {
+        struct Header: Decodable { let kid: String }
+        var text = String(token.prefix { $0 != "." })
+        text += String(repeating: "=", count: (4 - text.count % 4) % 4)
+        guard let data = Data(base64Encoded: text.replacing("-", with: "+").replacing("_", with: "/")),
+            let header = try? JSONDecoder().decode(Header.self, from: data)
+        else { return 0 }
+        return header.kid.split(separator: ".").last.flatMap { Int($0) } ?? 0
+    }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import Testing
+import Web
+
+extension EndToEnd {
+    /// Accounts through the gateway, as a newcomer meets them.
+    @Suite(.timeLimit(.minutes(3))) struct AccountJourneyTests {
+        @Test func `the first admin lets a driver in, who is let out again`() async throws {
+            let product = try await Product.ready()
+            let file = product.folder + "/keys/admin-password"
+            #expect(product.log.contains("admin@localhost, its first password is in \(file)"))
+            let password = try String(contentsOfFile: file, encoding: .utf8)
+                .trimmingCharacters(in: .whitespacesAndNewlines)
+            #expect(!product.log.contains(password))
+
+            let admin = try await logIn(product, "admin@localhost", password)
+            let wanted = try text([
+                "name": "Dora", "email": "dora@example.org", "password": "password of Dora",
+                "role": "driver",
+            ])
+            let users = "/api/v1/admin/users"
+            let created = try await product.post(users, wanted, token: admin)
+            #expect(created.status == 201)
+            let id = try #require(TestRider.object(created)["id"] as? String)
+
+            let driver = try await logIn(product, "dora@example.org", "password of Dora")
+            #expect(try await product.get("/api/me", token: driver).status == 200)
+            #expect(try await product.get(users, token: driver).status == 403)
+            let removed = try await product.client.send(
+                .delete,
+                "\(product.url)\(users)/\(id)",
+                headers: [("Authorization", "Bearer \(admin)")]
+            )
+            #expect(removed.status == 204)
+            try await eventually("the driver is out", within: .seconds(5)) {
+                try await product.get("/api/me", token: driver).status == 401
+            }
+            try await product.remove()
+        }
+
+        @Test func `user add makes an admin beside the running services`() async throws {
+            let product = try await Product.ready()
+            let (status, output) = try alongside(
+                ["user", "add", "--role", "admin", "--email", "root@example.org"],
+                input: "a password from a pipe\nand more",
+                product
+            )
+            #expect(status == 0, "\(output)")
+            #expect(output.hasPrefix("admin root@example.org added, id "))
+            _ = try await logIn(product, "root@example.org", "a password from a pipe")
+            let short = try alongside(
+                ["user", "add", "--role", "admin", "--email", "other@example.org"],
+                input: "1234567\n",
+                product
+            )
+            #expect(short.status == 1)
+            #expect(short.output == "alongside: password must be at least 8 characters\n")
+            try await product.remove()
+        }
+
+        private func logIn(
+            _ product: Product,
+            _ email: String,
+            _ password: String
+        ) async throws -> String {
+            let body = try text(["email": email, "password": password])
+            let answer = try await product.post("/api/v1/auth/login", body)
+            try #require(answer.status == 200, "\(email)")
+            return try #require(TestRider.object(answer)["access_token"] as? String)
+        }
+
+        private func text(_ fields: [String: String]) throws -> String {
+            String(decoding: try JSONSerialization.data(withJSONObject: fields), as: UTF8.self)
+        }
+
+        /// Runs `alongside` to its end.
+        private func alongside(
+            _ arguments: [String],
+            input: String,
+            _ product: Product
+        ) throws -> (status: Int32, output: String) {
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: Product.programs + "/alongside")
+            process.arguments = arguments
+            process.environment = ["ALONGSIDE_DATA": product.folder, "PATH": "/usr/bin:/bin"]
+            let given = Pipe()
+            let said = Pipe()
+            process.standardInput = given
+            process.standardOutput = said
+            process.standardError = said
+            try process.run()
+            try given.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+            try given.fileHandleForWriting.close()
+            let output = try said.fileHandleForReading.readToEnd() ?? Data()
+            process.waitUntilExit()
+            return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+        }
+    }
+}

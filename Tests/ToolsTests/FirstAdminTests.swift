@@ -1,0 +1,55 @@
+import Foundation
+import ServiceKit
+import Testing
+
+@testable import Operations
+
+/// The first admin of `alongside up`.
+@Suite struct FirstAdminTests {
+    private func admin(
+        _ environment: [String: String],
+        _ folder: DataFolder
+    ) throws -> FirstAdmin {
+        let settings = try UpSettings.table.read(environment: environment, options: [:])
+        return try FirstAdmin(settings, environment: environment, folder)
+    }
+
+    private func withFolder(_ body: (DataFolder) throws -> Void) throws {
+        let path = NSTemporaryDirectory() + "alongside-admin-\(UInt32.random(in: 0...UInt32.max))"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try body(DataFolder(opening: path))
+    }
+
+    @Test func `has a password of its own, kept for its owner's eyes`() throws {
+        try withFolder { folder in
+            let first = try admin([:], folder)
+            #expect(first.environment["ADMIN_BOOTSTRAP_EMAIL"] == "admin@localhost")
+            let file = try #require(first.environment["ADMIN_BOOTSTRAP_PASSWORD_FILE"])
+            #expect(first.environment.count == 2)
+            #expect(first.announcement.contains(file))
+            let password = try #require(DataFolder.text(of: file))
+            #expect(password.count == 64)
+            #expect(!first.announcement.contains(password))
+            let attributes = try FileManager.default.attributesOfItem(atPath: file)
+            #expect(attributes[.posixPermissions] as? Int == 0o600)
+            #expect(try admin([:], folder).environment == first.environment)
+            #expect(DataFolder.text(of: file) == password)
+        }
+    }
+
+    @Test(arguments: [
+        ["ADMIN_BOOTSTRAP_EMAIL": "a@b", "ADMIN_BOOTSTRAP_PASSWORD": "12345678"],
+        ["ADMIN_BOOTSTRAP_EMAIL": "a@b"],
+    ])
+    func `is the operator's where the operator says so`(environment: [String: String]) throws {
+        try withFolder { folder in
+            var all = environment
+            all["DATABASE_URL"] = "postgresql:///x"
+            let admin = try admin(all, folder)
+            #expect(admin.environment == environment)
+            #expect(admin.announcement.contains("a@b"))
+            #expect(!admin.announcement.contains("12345678"))
+            #expect(DataFolder.text(of: folder.keys + "/admin-password") == nil)
+        }
+    }
+}

@@ -1,0 +1,59 @@
+internal import Database
+internal import ServiceKit
+internal import Transit
+
+/// How often log-ins, sign-ups and confirmations by password may be tried in a minute.
+struct AttemptLimits: Sendable {
+    static let addressSetting = Setting.integer(
+        "LOGIN_ADDRESS_LIMIT",
+        default: 10,
+        in: 1...1_000_000,
+        "Log-ins and refreshes from one address in a minute."
+    )
+    static let identitySetting = Setting.integer(
+        "LOGIN_IDENTITY_LIMIT",
+        default: 5,
+        in: 1...1_000_000,
+        "Failed log-ins with one handle or e-mail address in a minute."
+    )
+    static let signUpSetting = Setting.integer(
+        "SIGNUP_LIMIT",
+        default: 5,
+        in: 1...1_000_000,
+        "Sign-ups from one address in a minute."
+    )
+
+    /// Log-ins and refreshes by address.
+    let address: AttemptLimiter
+    /// Log-ins by identity; a success forgets the ones before it.
+    let identity: AttemptLimiter
+    /// Sign-ups by address.
+    let signUp: AttemptLimiter
+    /// Passwords that a logged-in caller confirms something with, by account: a stolen access token
+    /// must not become a way to guess.
+    let confirmation: AttemptLimiter
+
+    init(_ settings: Settings) {
+        address = AttemptLimiter(kind: "login.address", limit: settings[Self.addressSetting])
+        identity = AttemptLimiter(kind: "login.identity", limit: settings[Self.identitySetting])
+        signUp = AttemptLimiter(kind: "signup", limit: settings[Self.signUpSetting])
+        confirmation = AttemptLimiter(
+            kind: "password.confirmation",
+            limit: settings[Self.identitySetting]
+        )
+    }
+}
+
+extension AttemptLimiter {
+    /// Forgets the attempts of a caller in this window.
+    func clear(
+        _ caller: String,
+        at now: UnixSeconds,
+        on connection: Connection
+    ) throws(DatabaseError) {
+        try connection.execute(
+            "DELETE FROM auth.attempts WHERE kind = $1 AND caller = $2 AND window_start = $3",
+            [.text(kind), .text(caller), .timestamp(now - now % Self.windowSeconds)]
+        )
+    }
+}

@@ -1,0 +1,101 @@
+internal import Bus
+internal import Database
+internal import ServiceKit
+internal import Telemetry
+internal import Transit
+
+/// Revocations and erasures of one auth, and the work that they need in the background.
+struct TrustParts: Sendable {
+    /// How often unfinished erasures are gone on with.
+    static let erasurePeriod = Duration.seconds(5)
+    /// How often ended revocations are removed.
+    static let revocationPeriod = Duration.seconds(60)
+
+    let revocations: Revocations
+    let erasures: Erasures
+    let verifiers: VerifierQuestions
+    private let database: Database
+    private let now: @Sendable () -> UnixSeconds
+    private let logger: Logger
+
+    /// Makes the parts.
+    ///
+    /// - Parameters:
+    ///   - database: Auth's pool.
+    ///   - clock: The application clock.
+    ///   - announce: Reads new revocations at once and publishes them.
+    ///   - verifiers: Asked to forget riders and what they know of them.
+    ///   - owners: Everybody who stores something about subjects.
+    ///   - logger: Hears of erasures by their own ids.
+    init(
+        database: Database,
+        clock: ApplicationClock,
+        announcing announce: @escaping @Sendable () async -> Void = {},
+        verifiers: VerifierQuestions,
+        owners: [ErasureOwner],
+        logger: Logger = .silent
+    ) {
+        let riders: Erasures.Deletion = { id, connection throws(DatabaseError) in
+            try RiderRows.delete(id, on: connection)
+        }
+        let accounts: Erasures.Deletion = { id, connection throws(DatabaseError) in
+            try AccountRows.delete(id, on: connection)
+        }
+        revocations = Revocations(announcing: announce)
+        erasures = Erasures(
+            database: database,
+            revocations: revocations,
+            owners: owners,
+            deletions: [.rider: riders, .account: accounts],
+            logger: logger
+        )
+        self.verifiers = verifiers
+        self.database = database
+        now = clock.now
+        self.logger = logger
+    }
+
+    /// Makes the parts of a process, over its bus and its view of the revocations.
+    init(_ context: ServiceContext) {
+        let (bus, view) = (context.bus, context.revocations)
+        RevocationTopic.publish(view, on: bus)
+        let verifiers = VerifierQuestions(bus)
+        self.init(
+            database: context.database,
+            clock: context.clock,
+            announcing: { await view.look() },
+            verifiers: verifiers,
+            owners: ErasureOwners.all(bus, verifiers),
+            logger: context.logger
+        )
+    }
+
+    /// The background work.
+    var services: [any Service] {
+        [
+            ClosureService("erasures") {
+                while !Task.isCancelled {
+                    await erasures.sweep()
+                    try? await Task.sleep(for: Self.erasurePeriod)
+                }
+            },
+            ClosureService("revocation-sweep") {
+                while !Task.isCancelled {
+                    await sweepRevocations()
+                    try? await Task.sleep(for: Self.revocationPeriod)
+                }
+            },
+        ]
+    }
+
+    private func sweepRevocations() async {
+        let now = now()
+        do throws(DatabaseError) {
+            try await database.withConnection { connection throws(DatabaseError) in
+                try RevocationSweep.run(at: now, on: connection)
+            }
+        } catch {
+            logger.debug("revocations are not swept", ["error": .text(error.description)])
+        }
+    }
+}

@@ -1,0 +1,119 @@
+internal import Database
+internal import Transit
+internal import Web
+
+/// One transaction of drivers' reports.
+///
+/// Rows are locked in one order everywhere (drivers, vehicles, points, live rows, each by key), so
+/// that replicas wait for each other and never in a circle.
+struct ReportCommit: Sendable {
+    /// What a transaction is about to make true.
+    struct Outcome: Sendable {
+        /// One for each work, in order; a failure is the driver's refusal.
+        var answers: [Result<ReportWork.Stored, any Error>]
+        /// Live rows that changed.
+        var live: [LiveVehicle]
+        /// Skewed reports that were admitted.
+        var skewed: Int
+    }
+
+    /// A point with who reported it when.
+    struct Point: Sendable {
+        let report: DriverReport
+        let driverID: UniqueID
+        let receivedAt: UnixSeconds
+        let key: Key
+    }
+
+    /// What a stored point is known by.
+    struct Key: Hashable, Comparable, Sendable {
+        let vehicleID: VehicleID
+        let timestamp: UnixSeconds
+
+        static func < (left: Key, right: Key) -> Bool {
+            left.vehicleID == right.vehicleID
+                ? left.timestamp < right.timestamp : left.vehicleID < right.vehicleID
+        }
+    }
+
+    /// Seconds of report time after which a live row no longer stands in a fresher one's way.
+    let staleness: Int64
+
+    /// Runs the statements, inside the transaction that the caller opened.
+    func run(
+        _ works: [ReportWork],
+        on connection: Connection
+    ) throws(DatabaseError) -> Outcome {
+        var refusals: [Int: HTTPError] = [:]
+        var charges = try ReportStore.charges(of: Set(works.map(\.driverID)), on: connection)
+        for (index, work) in works.enumerated() {
+            if case .failure(let error) = charges[work.driverID]?.admit(work) ?? .success(()) {
+                refusals[index] = error
+            }
+        }
+        let changed = charges.values.filter(\.isChanged)
+        try ReportStore.save(Array(changed), on: connection)
+
+        let admitted = works.enumerated().filter { refusals[$0.offset] == nil }.map(\.element)
+        let points = Self.points(of: admitted)
+        try ReportStore.makeVehicles(of: points, on: connection)
+        let inserted = try ReportStore.insert(points, on: connection)
+        let live = try ReportStore.makeLive(
+            Self.newest(points.filter { inserted.contains($0.key) }),
+            staleness: staleness,
+            on: connection
+        )
+        return Outcome(
+            answers: Self.answers(works, refusals, inserted),
+            live: live,
+            skewed: changed.reduce(0) { $0 + Int($1.skewed) }
+        )
+    }
+
+    /// The points by key, each key once: the first that came.
+    private static func points(of works: [ReportWork]) -> [Point] {
+        var points: [Key: Point] = [:]
+        for work in works {
+            for report in work.reports {
+                let key = Key(vehicleID: report.vehicleID, timestamp: report.timestamp)
+                guard points[key] == nil else { continue }
+                points[key] = Point(
+                    report: report,
+                    driverID: work.driverID,
+                    receivedAt: work.receivedAt,
+                    key: key
+                )
+            }
+        }
+        return points.values.sorted { $0.key < $1.key }
+    }
+
+    /// The newest of each vehicle, by vehicle, from points in the order of their keys.
+    private static func newest(_ points: [Point]) -> [Point] {
+        points.indices.filter { index in
+            let next = index + 1
+            return next == points.count
+                || points[next].key.vehicleID != points[index].key.vehicleID
+        }
+        .map { points[$0] }
+    }
+
+    /// A point counts as accepted once, for the work that brought it first.
+    private static func answers(
+        _ works: [ReportWork],
+        _ refusals: [Int: HTTPError],
+        _ inserted: Set<Key>
+    ) -> [Result<ReportWork.Stored, any Error>] {
+        var unclaimed = inserted
+        return works.enumerated().map { index, work in
+            if let refusal = refusals[index] { return .failure(refusal) }
+            let accepted = work.reports.count { report in
+                unclaimed.remove(Key(vehicleID: report.vehicleID, timestamp: report.timestamp))
+                    != nil
+            }
+            return .success(
+                ReportWork.Stored(accepted: accepted, ignored: work.reports.count - accepted)
+            )
+        }
+    }
+}

@@ -1,0 +1,37 @@
+internal import ServiceKit
+
+/// The first admin of an `up`: from the operator's settings, else with a password made and kept.
+struct FirstAdmin {
+    /// What only auth is to know; the other services get none of it.
+    static let keys = [
+        "ADMIN_BOOTSTRAP_EMAIL", "ADMIN_BOOTSTRAP_PASSWORD", "ADMIN_BOOTSTRAP_PASSWORD_FILE",
+    ]
+    /// An address that no mail goes to.
+    static let defaultEmail = "admin@localhost"
+
+    /// The variables for auth.
+    let environment: [String: String]
+    /// Who it is and where the password lies.
+    let announcement: String
+
+    /// Takes the operator's word, or makes a password in `folder` once.
+    ///
+    /// - Throws: ``OperationError`` when the password cannot be kept.
+    init(
+        _ settings: Settings,
+        environment: [String: String],
+        _ folder: DataFolder
+    ) throws(OperationError) {
+        let email = settings[UpSettings.adminEmail]
+        if email != nil || settings[UpSettings.adminPassword] != nil {
+            self.environment = environment.filter { Self.keys.contains($0.key) }
+            announcement = "\(email ?? ""), password from ADMIN_BOOTSTRAP_PASSWORD"
+            return
+        }
+        let file = try folder.secret("admin-password").path
+        self.environment = [
+            "ADMIN_BOOTSTRAP_EMAIL": Self.defaultEmail, "ADMIN_BOOTSTRAP_PASSWORD_FILE": file,
+        ]
+        announcement = "\(Self.defaultEmail), its first password is in \(file)"
+    }
+}

@@ -1,0 +1,56 @@
+internal import AuthService
+internal import Database
+internal import ServiceKit
+internal import Transit
+
+/// `alongside revoke`: makes tokens void by hand, such as those of a phone that was lost.
+enum RevokeCommand {
+    /// Writes the revocation; every service knows it within a second.
+    ///
+    /// - Parameters:
+    ///   - kind: `token`, `rider` or `installation`.
+    ///   - id: A token's `jti`, or the id of the rider or installation.
+    ///   - environment: Holds `DATABASE_URL`, the URL of the owner.
+    /// - Returns: A sentence about what was done.
+    /// - Throws: ``OperationError`` saying what to do.
+    static func run(
+        _ kind: String,
+        _ id: String,
+        _ environment: [String: String]
+    ) throws(OperationError) -> String {
+        guard let url = environment["DATABASE_URL"], !url.isEmpty else {
+            throw OperationError("DATABASE_URL is missing: set it to the database's owner")
+        }
+        let target = try target(kind, id)
+        let result = BlockingWait.run {
+            let database = Database(
+                DatabaseConfiguration(
+                    url: url,
+                    role: Auth.schema.role,
+                    connections: 1,
+                    applicationName: "alongside-revoke"
+                )
+            )
+            defer { Task { await database.close() } }
+            return try await Auth.revoke(target, at: ApplicationClock.live().now(), in: database)
+        }
+        switch result {
+        case .success(true): return "revoked: every service refuses it within a second"
+        case .success(false): throw OperationError("there is no such \(kind)")
+        case .failure(let error): throw OperationError("nothing was revoked: \(error)")
+        }
+    }
+
+    private static func target(
+        _ kind: String,
+        _ id: String
+    ) throws(OperationError) -> RevocationTarget {
+        if kind == "token", !id.isEmpty { return .token(id) }
+        guard let uuid = UniqueID(id) else { throw OperationError("\(id) is not a UUID") }
+        switch kind {
+        case "rider": return .rider(uuid)
+        case "installation": return .installation(uuid)
+        default: throw OperationError("revoke takes token, rider or installation and an id")
+        }
+    }
+}

@@ -1,0 +1,120 @@
+internal import Glibc
+internal import LoadKit
+internal import Telemetry
+
+/// Batches of twelve points from HTTP to COMMIT, beside a bare libpq writer of the same rows.
+///
+/// Simulated phones report over 128 connections to one rider-ingest, as fast as answers come. The bars: half of the bare
+/// writer's batches, 150 µs of CPU of ours for a batch, 100 ms for 99 of 100 batches at half load, and with two verifiers nine tenths
+/// of one.
+enum IngestBench {
+    private static let connections = 128
+    private static let phones = 6000
+    private static let trips = 512
+    private static let pairs = 5
+    private static let seconds = 5.0
+
+    static func run() async -> Int32 {
+        do {
+            return try await measure() ? 0 : 1
+        } catch {
+            print("bench ingest: \(error)")
+            return 1
+        }
+    }
+
+    private static func measure() async throws -> Bool {
+        let fleet = try await LoadFleet(programs: programs(), trips: trips)
+        let one = try fleet.start("verifier", "v1")
+        let two = try fleet.start("verifier", "v2")
+        let ingest = try fleet.start("rider-ingest", "ingest-1")
+        for process in [one, two, ingest] { try await fleet.waitUntilReady(process) }
+        let runner = LoadRunner(
+            riders: fleet.riders(phones, firstPointAge: 350),
+            schedule: fleet.schedule,
+            port: ingest.port,
+            connections: connections
+        )
+        let flatOut = LoadRunner.Pace.backlog(secondsBetweenReports: 2.05)
+        // Starts every ride.
+        try check(await runner.run(flatOut, for: 12))
+
+        var shared: [Double] = []
+        for _ in 0..<pairs {
+            let result = try check(await runner.run(flatOut, for: seconds))
+            shared.append(rate(result))
+        }
+        two.terminate()
+        let peer = try BareWriter(
+            url: fleet.peerURL,
+            rides: phones,
+            now: Timestamps.nowMilliseconds() / 1000
+        )
+        var alone: [Double] = []
+        var bare: [Double] = []
+        var cpu: [Double] = []
+        for _ in 0..<pairs {
+            let before = ingest.cpuSeconds + one.cpuSeconds
+            let result = try check(await runner.run(flatOut, for: seconds))
+            let spent = ingest.cpuSeconds + one.cpuSeconds - before
+            alone.append(rate(result))
+            cpu.append(spent / Double(result.acknowledgements.count) * 1e6)
+            bare.append(try rate(of: peer))
+        }
+        let half = median(alone) / 2
+        let calm = LoadRunner.Pace.backlog(secondsBetweenReports: Double(phones) / half)
+        let latency = try check(await runner.run(calm, for: 10)).latency(0.99) * 1000
+        let ratio = median(zip(alone, bare).map { $0 / $1 })
+        let scaled = median(shared) / median(alone)
+        print("batches of 12, \(connections) connections, \(phones) rides; medians of \(pairs)")
+        print("  one verifier      \(whole(median(alone))) batches/s")
+        print("  bare libpq        \(whole(median(bare))) batches/s")
+        print("  ours / bare       \(hundredths(ratio))   (bar 0.5)")
+        print("  CPU of ours       \(whole(median(cpu))) us for a batch   (bar 150)")
+        print("  p99 at half load  \(hundredths(latency)) ms   (bar 100)")
+        print("  two / one         \(hundredths(scaled))   (bar 0.9)")
+        return ratio >= 0.5 && median(cpu) <= 150 && latency <= 100 && scaled >= 0.9
+    }
+
+    /// A run in which every answer was an acknowledgement.
+    @discardableResult
+    private static func check(_ result: LoadResult) throws -> LoadResult {
+        guard result.others.isEmpty else {
+            throw LoadFailure(
+                "not every batch was acknowledged: \(result.others) \(result.samples)"
+            )
+        }
+        return result
+    }
+
+    private static func rate(_ result: LoadResult) -> Double {
+        Double(result.acknowledgements.count) / result.duration
+    }
+
+    private static func rate(of peer: BareWriter) throws -> Double {
+        let start = LoadRunner.now
+        var batches = 0
+        while LoadRunner.now < start + seconds {
+            try peer.commit(connections)
+            batches += connections
+        }
+        return Double(batches) / (LoadRunner.now - start)
+    }
+
+    private static func programs() -> String {
+        var path = [CChar](repeating: 0, count: 4096)
+        let count = readlink("/proc/self/exe", &path, path.count - 1)
+        let text = String(decoding: path.prefix(max(0, count)).map(UInt8.init), as: UTF8.self)
+        return text.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
+    }
+
+    private static func median(_ values: [Double]) -> Double {
+        values.sorted()[values.count / 2]
+    }
+
+    private static func whole(_ value: Double) -> String { String(Int(value.rounded())) }
+
+    private static func hundredths(_ value: Double) -> String {
+        String((value * 100).rounded() / 100)
+    }
+}

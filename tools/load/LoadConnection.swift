@@ -1,0 +1,113 @@
+internal import CLinux
+internal import Glibc
+
+/// One kept-open connection to a server on this machine that carries one request at a time.
+///
+/// Never blocks; ``events`` says what to wait for and ``advance()`` does what can be done.
+struct LoadConnection {
+    /// What became of a request.
+    enum Outcome {
+        /// The status and the body.
+        case answered(Int, ArraySlice<UInt8>)
+        /// No whole answer came.
+        case failed
+    }
+
+    private(set) var descriptor: Int32 = -1
+    private let port: UInt16
+    private var output: ArraySlice<UInt8> = []
+    private var input: [UInt8] = []
+    private(set) var isBusy = false
+
+    init(port: Int) { self.port = UInt16(port) }
+
+    /// What to poll for while a request is under way.
+    var events: Int16 { Int16(output.isEmpty ? POLLIN : POLLOUT) }
+
+    /// Begins a request, on a new connection when there is none.
+    mutating func send(_ request: [UInt8]) {
+        if descriptor < 0 { connect() }
+        output = request[...]
+        input.removeAll(keepingCapacity: true)
+        isBusy = true
+        // An idle connection takes it at once; a new one when it stands.
+        write()
+    }
+
+    /// Writes and reads what can be written and read.
+    ///
+    /// - Returns: The outcome once there is one.
+    mutating func advance() -> Outcome? {
+        guard descriptor >= 0 else { return fail() }
+        if !output.isEmpty {
+            write()
+            return descriptor < 0 ? fail() : nil
+        }
+        var buffer = [UInt8](repeating: 0, count: 8192)
+        let count = recv(descriptor, &buffer, buffer.count, 0)
+        if count < 0, errno == EAGAIN || errno == EINTR { return nil }
+        guard count > 0 else { return fail() }
+        input += buffer[..<count]
+        return answer()
+    }
+
+    /// Ends the connection.
+    mutating func close() {
+        if descriptor >= 0 { Glibc.close(descriptor) }
+        descriptor = -1
+    }
+
+    private mutating func fail() -> Outcome {
+        close()
+        isBusy = false
+        return .failed
+    }
+
+    private mutating func connect() {
+        let flags = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        descriptor = socket(AF_INET, flags | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return }
+        var yes: Int32 = 1
+        let size = socklen_t(MemoryLayout<Int32>.size)
+        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, size)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                Glibc.connect(descriptor, generic, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        if result < 0, errno != EINPROGRESS { close() }
+    }
+
+    private mutating func write() {
+        guard descriptor >= 0 else { return }
+        let sent = output.withUnsafeBytes {
+            Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+        }
+        if sent > 0 {
+            output = output.dropFirst(sent)
+        } else if errno != EAGAIN, errno != EINTR, errno != ENOTCONN {
+            close()
+        }
+    }
+
+    /// The answer, once all of it is there.
+    private mutating func answer() -> Outcome? {
+        let end: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A]
+        guard let head = input.firstRange(of: end) else { return nil }
+        let text = String(decoding: input[..<head.lowerBound], as: UTF8.self).lowercased()
+        let lines = text.split(separator: "\r\n")
+        let words = lines.first?.split(separator: " ") ?? []
+        guard words.count > 1, let status = Int(words[1]) else { return fail() }
+        let length = lines.first { $0.hasPrefix("content-length:") }
+            .flatMap { Int($0.dropFirst(15).drop { $0 == " " }) }
+        guard let length else { return fail() }
+        guard input.count >= head.upperBound + length else { return nil }
+        isBusy = false
+        if lines.contains("connection: close") { close() }
+        return .answered(status, input[head.upperBound..<(head.upperBound + length)])
+    }
+}

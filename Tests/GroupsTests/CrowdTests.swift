@@ -41,7 +41,7 @@ import Transit
             #expect(statuses.values.reduce(0, +) == Self.calls / 16 * 16)
             for process in world.processes {
                 let log = process.log.text
-                for state in ["40P01", "40001", "57014"] { #expect(!log.contains(state)) }
+                for state in ["[40P01]", "[40001]", "[57014]"] { #expect(!log.contains(state)) }
             }
             try await Self.check(world)
         }

@@ -1,9 +1,9 @@
-import Bus
 import Messages
 import Telemetry
 import TestKit
 import Testing
 import Transit
+import Web
 
 @testable import GroupsService
 
@@ -139,14 +139,7 @@ import Transit
             let anna = try await world.person("anna")
             let desk = world.process.desk
             func ask(_ body: [UInt8]) async -> [UInt8] {
-                await desk.answer(
-                    BusRequest(
-                        body: body,
-                        deadline: .now + .seconds(5),
-                        trace: .random(),
-                        sender: "a"
-                    )
-                )
+                await desk.answer(body, trace: .random())
             }
             let erasure = EraseAccount(accountID: anna.id, receivedAt: world.clock.now)
             #expect(try EraseAccountAnswer(decoding: await ask(erasure.encoded())).isClean)

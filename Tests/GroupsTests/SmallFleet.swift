@@ -71,7 +71,7 @@ struct SmallFleet: Sendable {
         let relays = try names.map { StandInRelay(try bus(ServiceNames.relay, $0)) }
         try await GroupsWorld.with(transport: LiveNews.Transport(groups)) { world in
             let desk = world.process.desk
-            groups.serve { request in await desk.answer(request) }
+            groups.serve { request in await desk.answer(request.body, trace: request.trace) }
             try groups.start()
             for relay in relays { try relay.start() }
             let outcome: Result<Void, any Error>

@@ -4,6 +4,7 @@ import Messages
 import TestKit
 import Testing
 import Transit
+import Web
 
 @testable import GroupsService
 

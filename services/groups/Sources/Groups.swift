@@ -40,7 +40,7 @@ public enum Groups {
                 metrics: context.metrics
             )
         )
-        bus.serve { request in await parts.desk.answer(request) }
+        bus.serve { request in await parts.desk.answer(request.body, trace: request.trace) }
         return ServiceParts(endpoints: parts.endpoints, services: parts.services)
     }
 }

@@ -193,7 +193,6 @@ final class VerifierNode: Sendable {
         case .rides(let query): await admin.rides(query)
         case .ride(let query): await admin.ride(query)
         case .status: await admin.status()
-        default: .refused(RideRefusal(.invalid))
         }
     }
 

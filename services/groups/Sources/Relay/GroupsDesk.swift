@@ -1,4 +1,3 @@
-internal import Bus
 internal import Database
 internal import Messages
 internal import ServiceKit
@@ -17,15 +16,15 @@ struct GroupsDesk: Sendable {
     let logger: Logger
 
     /// Answers relays' questions and auth's word to forget someone; what is neither is refused.
-    func answer(_ request: BusRequest) async -> [UInt8] {
-        if let erasure = try? EraseAccount(decoding: request.body) {
+    func answer(_ body: [UInt8], trace: TraceID) async -> [UInt8] {
+        if let erasure = try? EraseAccount(decoding: body) {
             let isClean = await erase(erasure)
             return EraseAccountAnswer(trace: erasure.trace, isClean: isClean).encoded()
         }
-        guard let question = try? GroupsRequest(decoding: request.body) else {
+        guard let question = try? GroupsRequest(decoding: body) else {
             return GroupsReply(
                 requestID: UniqueID(high: 0, low: 0),
-                trace: request.trace,
+                trace: trace,
                 body: .refused(.invalid)
             ).encoded()
         }

@@ -47,6 +47,7 @@ CREATE TABLE groups.groups (
     -- The number of the newest place event.
     event_seq bigint NOT NULL
 );
+CREATE INDEX groups_by_owner ON groups.groups (owner_id);
 
 CREATE TABLE groups.members (
     group_id uuid NOT NULL REFERENCES groups.groups (id) ON DELETE CASCADE,
@@ -64,7 +65,7 @@ CREATE TABLE groups.members (
     CHECK ((status = 'Invited') = (invited_by IS NOT NULL))
 );
 CREATE INDEX members_by_account ON groups.members (account_id);
-CREATE INDEX members_by_inviter ON groups.members (invited_by) WHERE status = 'Invited';
+CREATE INDEX members_by_inviter ON groups.members (invited_by) WHERE invited_by IS NOT NULL;
 
 -- The latest fix of a member, overwritten in place: no history. The row exists only while the member shares.
 CREATE TABLE groups.fixes (

@@ -80,6 +80,39 @@ import Transit
         }
     }
 
+    @Test func `who is removed while waiting for the group does nothing in it`() async throws {
+        try await GroupsWorld.with(connections: 4) { world in
+            let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
+            let circle = try await world.sharingCircle(anna, ben)
+            let place = try await anna.putPlace(circle)
+            let answers = Answers()
+            // Whoever holds the group takes Ben out of it; his calls have passed the gate once.
+            try await world.holding(
+                """
+                WITH gone AS (DELETE FROM groups.members m USING groups.accounts a
+                    WHERE a.id = m.account_id AND a.handle = 'ben' AND m.group_id = $1)
+                SELECT FROM groups.groups WHERE id = $1 FOR UPDATE
+                """,
+                try #require(UniqueID(circle)),
+                untilWaiting: 2,
+                [
+                    { answers.add("event", try await ben.postEvent(circle, place)) },
+                    {
+                        answers.add(
+                            "sharing",
+                            try await ben.put(
+                                "/api/circles/\(circle)/sharing",
+                                "{\"sharing\":false}"
+                            )
+                        )
+                    },
+                ]
+            )
+            #expect(answers.all.map(\.status) == [404, 404])
+            #expect(try await world.count("SELECT count(*) FROM groups.events") == 0)
+        }
+    }
+
     @Test(arguments: [1, 2], 0..<4) func `a friendship that ends while its invitation is accepted`(
         processes: Int,
         turn: Int

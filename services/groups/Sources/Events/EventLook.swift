@@ -6,18 +6,18 @@ struct EventLook: Sendable {
     /// In the order of their numbers.
     let events: [PlaceEvent]
 
-    /// Events after the phone's instant `$3` and after the number `$4`.
+    /// Events after the phone's instant `$4` and after the number `$5`.
     static let look = Look(
         """
-        look.id, look.seq, look.place_id, look.place_name, look.account_id, look.kind AS event_kind,
+        look.id, look.seq, look.place_id, look.place_name, look.account_id, look.kind,
         look.timestamp_ms
         """,
-        from: PlaceEvent.source + " AND e.timestamp_ms > $3 AND e.seq > $4",
+        from: PlaceEvent.source + " AND e.timestamp_ms > $4 AND e.seq > $5",
         orderedBy: "look.seq",
         mark: "id",
         where: \.hasPlaces,
         read: { rows in
-            EventLook(events: try rows.map { row in try PlaceEvent(row, kind: "event_kind") })
+            EventLook(events: try rows.map { row in try PlaceEvent(row) })
         }
     )
 

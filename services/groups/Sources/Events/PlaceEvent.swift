@@ -56,9 +56,9 @@ struct PlaceEvent: Sendable, Equatable {
 }
 
 extension PlaceEvent {
-    /// Reads the columns of ``source``; the kind's column may be called otherwise.
-    init(_ row: Row, kind column: String = "kind") throws(DatabaseError) {
-        guard let kind = Kind(rawValue: try row.text(column)) else {
+    /// Reads the columns of ``source``.
+    init(_ row: Row) throws(DatabaseError) {
+        guard let kind = Kind(rawValue: try row.text("kind")) else {
             throw DatabaseError(.statement, "a row of groups.events is of no known kind")
         }
         self.init(

@@ -21,11 +21,12 @@ enum Gate {
     /// An accepted membership: the condition of every look through this gate, the relays' included.
     static let isMember = "m.status = 'Accepted'"
 
-    /// A seat of `$2` in the group `$1`.
+    /// A seat of `$2` in the group `$1`, whose kind is one of `$3`: a group of another kind is as one
+    /// that does not exist, also to a clock.
     private static let seat = """
         SELECT g.kind, g.version, m.is_sharing
         FROM groups.groups g JOIN groups.members m ON m.group_id = g.id
-        WHERE g.id = $1 AND m.account_id = $2 AND \(isMember)
+        WHERE g.id = $1 AND m.account_id = $2 AND g.kind = ANY ($3::text[]) AND \(isMember)
         """
     private static let heldSeat = seat + " FOR SHARE OF m"
     private static let seatHeldAlone = seat + " FOR NO KEY UPDATE OF m"
@@ -53,8 +54,8 @@ enum Gate {
             case .membership: heldSeat
             case .membershipAlone: seatHeldAlone
             }
-        let row = try connection.query(sql, [.uuid(group), .uuid(account)]).first
-        guard let row, policy(try GroupKind(row)) else { throw HTTPError.groupNotFound }
+        let row = try connection.query(sql, parameters(account, group, policy)).first
+        guard let row else { throw HTTPError.groupNotFound }
         return try Pass(row, account, group, connection)
     }
 
@@ -89,7 +90,7 @@ enum Gate {
     ///   - look: What is read.
     ///   - account: Who asks.
     ///   - group: The group.
-    ///   - parameters: The look's own parameters, from `$3` on.
+    ///   - parameters: The look's own parameters, from `$4` on.
     ///   - connection: Inside a transaction or not.
     /// - Returns: What the look reads.
     /// - Throws: `HTTPError.groupNotFound` for everyone else; `DatabaseError`.
@@ -100,11 +101,23 @@ enum Gate {
         _ parameters: [SQLValue] = [],
         on connection: Connection
     ) throws -> Value {
-        let rows = try connection.query(look.sql, [.uuid(group), .uuid(account)] + parameters)
-        guard let first = rows.first, look.policy(try GroupKind(first)) else {
-            throw HTTPError.groupNotFound
-        }
+        let rows = try connection.query(
+            look.sql,
+            Self.parameters(account, group, look.policy) + parameters
+        )
+        guard !rows.isEmpty else { throw HTTPError.groupNotFound }
         return try look.read(rows.filter { row in try !row.isNull(look.mark) })
+    }
+
+    private static func parameters(
+        _ account: UniqueID,
+        _ group: UniqueID,
+        _ policy: (GroupKind) -> Bool
+    ) -> [SQLValue] {
+        [
+            .uuid(group), .uuid(account),
+            .textArray(GroupKind.storedNames(where: policy)),
+        ]
     }
 
     /// The statement of a look: the seat, and beside it what is read of the group.
@@ -114,7 +127,7 @@ enum Gate {
         _ order: String
     ) -> String {
         """
-        SELECT seat.kind, \(columns)
+        SELECT \(columns)
         FROM (\(seat)) seat LEFT JOIN LATERAL (\(source)) look ON true ORDER BY \(order)
         """
     }

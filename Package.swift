@@ -170,7 +170,7 @@ let services: [Target] =
         dependencies: ["Prediction", "Database", "Bus", "Schedule", "RealtimeFeed"],
         migrations: true
     )
-    + service("groups", "Groups", dependencies: ["Database", "Bus"])
+    + service("groups", "Groups", dependencies: ["Database", "Bus"], migrations: true)
     + service("relay", "Relay", dependencies: ["Bus"])
 
 let clients: [Target] = [
@@ -306,6 +306,13 @@ let testTargets: [Target] = [
         dependencies: [
             "LoadKit", "Database", "RealtimeFeed", "Transit",
             "AuthMain", "RiderIngestMain", "VerifierMain", "FeedMain", "AlongsideMain",
+        ]
+    ),
+    tests(
+        "GroupsTests",
+        dependencies: [
+            "GroupsService", "Bus", "Database", "Messages", "ServiceKit", "Telemetry", "Transit",
+            "Web", "TestKit",
         ]
     ),
     tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit"]),

@@ -408,6 +408,6 @@ struct RandomValues: RandomNumberGenerator {
             EraseAccount(trace: trace(), accountID: id(), receivedAt: time()),
             EraseAccountAnswer(trace: trace(), isClean: bool()),
             agencyFeeds(),
-        ]
+        ] + groupMessages()
     }
 }

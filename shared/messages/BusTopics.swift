@@ -8,6 +8,12 @@ public enum BusTopics {
     public static let trusted = "trusted"
     /// What readers get: ``BuiltFeed``, whole, from the feed's builder, with the feed's name as the key.
     public static let built = "built"
+    /// That a group changed: a ``GroupChange`` with the group as the key, not kept.
+    public static let groupChanges = "group-changes"
+    /// Fixes that came over HTTP: a ``LiveFix`` with the account as the key, not kept.
+    public static let liveFixes = "live-fixes"
+    /// Arrivals and departures: a ``PlaceEventNotice``, each with a key of its own, not kept.
+    public static let placeEvents = "place-events"
     /// Tokens and subjects that were just revoked: ``Revocations``, not kept, from any auth.
     public static let revocations = "revocations"
     /// How the polling of agencies' feeds goes: ``AgencyFeeds``, whole, from the feed's builder.

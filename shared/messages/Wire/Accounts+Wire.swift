@@ -139,7 +139,9 @@ extension EraseAccount: WireMessage {
     public init(decoding bytes: UnsafeRawBufferPointer) throws(MessageError) {
         self = try withUnpacked(bytes, alongside__erase_account__unpack) {
             wire throws(MessageError) in
-            EraseAccount(
+            // Tells it from a `GroupsRequest`, which groups hears on the same socket.
+            guard wire.has_received_at != 0 else { throw .missingField("received_at") }
+            return EraseAccount(
                 trace: Messages.trace(wire.header),
                 accountID: try uniqueID(wire.has_account_id, wire.account_id, "account_id"),
                 receivedAt: wire.received_at

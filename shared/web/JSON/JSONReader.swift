@@ -70,6 +70,10 @@ public struct JSONReader: Sendable {
     /// Where the last token begins, in bytes.
     public var offset: Int { start }
 
+    /// Where the last token ends, in bytes; from the offset of a value's first token to the end of
+    /// its last is the value as it was written.
+    public var endOffset: Int { position }
+
     /// The last number.
     public var double: Double { parsed }
 

@@ -1,0 +1,168 @@
+import Database
+import Messages
+import TestKit
+import Testing
+import Transit
+
+@testable import GroupsService
+
+/// Forgetting an account and handing out what is stored about it (case 75, decisions 11 and 29).
+@Suite(.timeLimit(.minutes(5))) struct ErasureTests {
+    private func erase(_ person: Person, _ world: GroupsWorld) async -> Bool {
+        await world.process.desk.erase(
+            EraseAccount(accountID: person.id, receivedAt: world.clock.now)
+        )
+    }
+
+    @Test func `an erased account leaves no row (case 75)`() async throws {
+        try await GroupsWorld.with { world in
+            let (anna, ben, cleo, dora) = (
+                try await world.person("anna"), try await world.person("ben"),
+                try await world.person("cleo"), try await world.person("dora")
+            )
+            let circle = try await world.sharingCircle(anna, ben)
+            let bens = try await world.sharingCircle(ben)
+            try await ben.invite(anna, to: bens)
+            let convoy = try await anna.create("convoys")
+            let lonely = try await anna.create("circles", "lonely")
+            try await world.befriend(anna, cleo)
+            try await anna.invite(cleo, to: convoy)
+            try await dora.ask("anna")
+            let place = try await anna.putPlace(circle)
+            _ = try await anna.postFix(circle)
+            _ = try await anna.postEvent(circle, place)
+            _ = try await ben.postEvent(circle, place)
+            world.relays.clear()
+            for _ in 0..<2 { #expect(await erase(anna, world)) }
+
+            try await Self.expectNoTrace(of: anna, in: world)
+            let group = try #require(try await ben.group(circle))
+            #expect(group["ownerId"].string == "\(ben.id)")
+            #expect(group["members"].array.count == 1)
+            #expect(try await ben.friends().isEmpty)
+            #expect(try await dora.friends().isEmpty)
+            #expect(try await cleo.groups("convoys").isEmpty)
+            #expect(
+                try await ben.get("/api/circles/\(circle)/events").json["events"].array.count == 1
+            )
+            let gone = world.relays.changes.filter(\.isGone).map { "\($0.groupID)" }
+            #expect(Set(gone) == [convoy, lonely])
+            let withdrawn = Set(world.relays.withdrawals.map { "\($0.groupID)" })
+            #expect(withdrawn == [circle, convoy, lonely])
+            #expect(world.relays.withdrawals.allSatisfy { $0.reason == .erased })
+        }
+    }
+
+    @Test func `its token brings nothing back, and its handle is free`() async throws {
+        try await GroupsWorld.with(processes: 2) { world in
+            let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
+            let elsewhere = anna.at(world.processes[1])
+            #expect(try await elsewhere.get("/api/friends").status == 200)
+            #expect(await erase(anna, world))
+            // The process that erased knows, and so does the one that had seen the account before.
+            for person in [anna, elsewhere] {
+                for _ in 0..<2 {
+                    #expect(try await person.post("/api/circles", "{\"name\":\"a\"}").status == 401)
+                }
+            }
+            #expect(
+                try await elsewhere.post("/api/me/fix", "{\"latitude\":1,\"longitude\":1}").status
+                    == 401
+            )
+            try await Self.expectNoTrace(of: anna, in: world)
+            let other = try await world.person("anna")
+            #expect(try await ben.ask("anna") == "pending")
+            #expect(try await other.friends() == ["ben": "incoming"])
+        }
+    }
+
+    @Test func `the mark goes when the last token has expired`() async throws {
+        try await GroupsWorld.with { world in
+            let anna = try await world.person("anna")
+            #expect(await erase(anna, world))
+            let until = world.clock.now + 24 * 3600
+            for (now, marks) in [(until - 1, 1), (until, 0)] {
+                try await world.query { connection throws(DatabaseError) in
+                    try Erasure.forgetMarks(at: now, on: connection)
+                }
+                #expect(
+                    try await world.count("SELECT count(*) FROM groups.erased_accounts") == marks
+                )
+            }
+        }
+    }
+
+    @Test func `someone nobody knew is erased, too`() async throws {
+        try await GroupsWorld.with { world in
+            let nobody = world.stranger("nobody")
+            #expect(await erase(nobody, world))
+            #expect(try await nobody.get("/api/friends").status == 401)
+            try await Self.expectNoTrace(of: nobody, in: world)
+        }
+    }
+
+    @Test func `an export has everything of the account and nothing of others`() async throws {
+        try await GroupsWorld.with { world in
+            let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
+            let circle = try await world.sharingCircle(anna, ben)
+            let convoy = try await anna.create("convoys", "ride")
+            let place = try await anna.putPlace(circle, id: 7)
+            _ = try await ben.putPlace(circle, id: 8)
+            for person in [anna, ben] {
+                _ = try await person.postFix(circle, latitude: person.id == anna.id ? 1 : 2)
+                _ = try await person.postEvent(circle, place)
+            }
+            let reply = await world.process.desk.answer(
+                GroupsRequest(body: .exportAccount(accountID: anna.id))
+            )
+            guard case .exported(let bytes) = reply else {
+                Issue.record("\(reply)")
+                return
+            }
+            let export = JSON(String(decoding: bytes, as: UTF8.self))
+            #expect(
+                export.keys
+                    == ["username", "friends", "convoys", "circles", "fixes", "places", "events"]
+            )
+            #expect(export["username"].string == "anna")
+            #expect(export["friends"][0]["rider"]["username"].string == "ben")
+            #expect(export["convoys"][0]["id"].string == convoy)
+            #expect(export["circles"][0]["id"].string == circle)
+            #expect(export["fixes"].array.map { $0["latitude"].double } == [1])
+            #expect(export["places"].array.map { $0["place"]["id"].int } == [7])
+            #expect(export["events"].array.map { $0["kind"].string } == ["arrive"])
+            let nobody = await world.process.desk.answer(
+                GroupsRequest(body: .exportAccount(accountID: .random()))
+            )
+            guard case .exported(let empty) = nobody else {
+                Issue.record("\(nobody)")
+                return
+            }
+            #expect(
+                String(decoding: empty, as: UTF8.self)
+                    == "{\"username\":null,\"friends\":[],\"convoys\":[],\"circles\":[],"
+                    + "\"fixes\":[],\"places\":[],\"events\":[]}"
+            )
+        }
+    }
+
+    /// Looks for an account's id in every column of every table.
+    static func expectNoTrace(of person: Person, in world: GroupsWorld) async throws {
+        let traces = try await world.query { connection throws(DatabaseError) in
+            let tables = try connection.query(
+                "SELECT tablename FROM pg_tables WHERE schemaname = 'groups'"
+            )
+            var traces: [String] = []
+            for table in tables {
+                let name = try table.text(0)
+                let count = try connection.query(
+                    "SELECT count(*) FROM groups.\(name) t WHERE t::text LIKE '%' || $1 || '%'",
+                    [.text(person.id.description)]
+                ).one().int(0)
+                if count > 0 { traces.append(name) }
+            }
+            return traces
+        }
+        #expect(traces.isEmpty, "rows that name the account: \(traces)")
+    }
+}

@@ -1,0 +1,127 @@
+internal import Database
+internal import Transit
+internal import Web
+
+/// The groups of an account, with all their members (spec 1.2).
+///
+/// The only payload that pairs ids with handles, and those who are invited see it, too.
+struct GroupList: Sendable {
+    /// A member or someone invited.
+    struct Member: Sendable {
+        let account: UniqueID
+        let username: String
+        let isAccepted: Bool
+        let isSharing: Bool
+    }
+
+    /// One group as an account sees it.
+    struct Entry: Sendable {
+        let id: UniqueID
+        let kind: GroupKind
+        let name: String
+        let ownerID: UniqueID?
+        /// Whether the account that looks is an accepted member itself.
+        let isAccepted: Bool
+        var members: [Member]
+    }
+
+    /// Newest first.
+    private(set) var entries: [Entry] = []
+
+    /// Reads the groups of one kind in which the account has any row, with one statement.
+    init(
+        of account: UniqueID,
+        kind: GroupKind,
+        on connection: Connection
+    ) throws(DatabaseError) {
+        let rows = try connection.query(
+            """
+            SELECT g.id, g.name, g.owner_id, own.status AS own_status,
+                m.account_id, a.handle, m.status, m.is_sharing
+            FROM groups.members own
+            JOIN groups.groups g ON g.id = own.group_id AND g.kind = $2
+            JOIN groups.members m ON m.group_id = g.id
+            JOIN groups.accounts a ON a.id = m.account_id
+            WHERE own.account_id = $1
+            ORDER BY g.turn DESC, m.status, m.turn
+            """,
+            [.uuid(account), .text(kind.storedName)]
+        )
+        for row in rows {
+            let id = try row.uuid("id")
+            if entries.last?.id != id {
+                entries.append(
+                    Entry(
+                        id: id,
+                        kind: kind,
+                        name: try row.text("name"),
+                        ownerID: try row.optionalUUID("owner_id"),
+                        isAccepted: try row.text("own_status") == "Accepted",
+                        members: []
+                    )
+                )
+            }
+            entries[entries.count - 1].members.append(
+                Member(
+                    account: try row.uuid("account_id"),
+                    username: try row.text("handle"),
+                    isAccepted: try row.text("status") == "Accepted",
+                    isSharing: try row.bool("is_sharing")
+                )
+            )
+        }
+    }
+
+    /// Writes the bare array.
+    func write(to json: inout JSONWriter) {
+        json.beginArray()
+        for entry in entries { entry.write(to: &json) }
+        json.endArray()
+    }
+}
+
+extension GroupList.Entry {
+    /// A group that was just made.
+    init(_ group: NewGroup) {
+        id = group.id
+        kind = group.kind
+        name = group.name.text
+        ownerID = group.founder.id
+        isAccepted = true
+        members = [
+            GroupList.Member(
+                account: group.founder.id,
+                username: group.founder.handle.text,
+                isAccepted: true,
+                isSharing: group.kind.sharesFromTheStart
+            )
+        ]
+    }
+
+    /// Writes the group object.
+    func write(to json: inout JSONWriter) {
+        json.beginObject()
+        json.member("id", id.description)
+        json.member("kind", kind.name)
+        json.member("name", name)
+        json.member("ownerId", ownerID?.description)
+        json.member("status", Self.status(isAccepted))
+        json.key("members")
+        json.beginArray()
+        for member in members {
+            json.beginObject()
+            json.member("id", member.account.description)
+            json.member("username", member.username)
+            json.member("status", Self.status(member.isAccepted))
+            // Where sharing is no switch there is nothing to show.
+            json.member("sharing", kind.isPausable ? member.isSharing : nil)
+            json.endObject()
+        }
+        json.endArray()
+        json.endObject()
+    }
+
+    private static func status(_ isAccepted: Bool) -> String {
+        isAccepted ? "accepted" : "invited"
+    }
+}

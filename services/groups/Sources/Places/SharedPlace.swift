@@ -1,0 +1,73 @@
+internal import Web
+
+/// A place as a member shares it: a few checked members, and the JSON object as it was sent.
+struct SharedPlace: Sendable {
+    /// Metres of a place's radius.
+    static let maximumRadiusMeters = 50_000.0
+    /// Bytes of the place's JSON.
+    static let maximumPayloadBytes = 64 * 1024
+    /// Bytes of a body that shares a place: the place, and what is around it.
+    static let bodyLimit = maximumPayloadBytes + 4096
+    /// Characters of a name; a longer one is cut.
+    static let nameLength = 200
+    /// The name of a place that has none.
+    static let defaultName = "Place"
+    /// Places of one member in one circle; the oldest go.
+    static let limit = 50
+
+    /// The phone's own number of the place, unique for its owner alone.
+    let clientPlaceID: Int64
+    let name: String
+    let radiusMeters: Double
+    /// The object as it was sent, given back byte for byte.
+    let payload: String
+
+    /// Reads and checks `{place: {id, name?, radiusMeters, …}}`.
+    ///
+    /// - Throws: 400 for what is no place, 413 for one that is too large.
+    init(_ bytes: [UInt8]) throws(HTTPError) {
+        guard let place = try JSONObject(parsing: bytes).object("place") else {
+            throw .missing("place")
+        }
+        let id = try place.int64("id")
+        let name = try place.string("name")
+        let radius = try place.double("radiusMeters")
+        guard let id, id != 0 else { throw .placeIDRequired }
+        guard let radius, radius > 0, radius <= Self.maximumRadiusMeters else {
+            throw .radiusOutOfRange
+        }
+        let payload = try Self.payload(bytes)
+        guard payload.count <= Self.maximumPayloadBytes else { throw .placeTooLarge }
+        clientPlaceID = id
+        radiusMeters = radius
+        self.name = Self.name(name ?? "")
+        self.payload = String(decoding: payload, as: UTF8.self)
+    }
+
+    private static func name(_ typed: String) -> String {
+        let name = typed.trimmingWhitespace()
+        guard !name.isEmpty else { return defaultName }
+        return String(String.UnicodeScalarView(name.unicodeScalars.prefix(nameLength)))
+    }
+
+    /// The bytes of the member `place` of a body that has been read once already.
+    private static func payload(_ bytes: [UInt8]) throws(HTTPError) -> ArraySlice<UInt8> {
+        var reader = JSONReader(bytes)
+        do throws(JSONError) {
+            _ = try reader.next()
+            while try reader.next() == .key {
+                guard try reader.string() == "place" else {
+                    try reader.skipValue()
+                    continue
+                }
+                _ = try reader.next()
+                let start = reader.offset
+                while reader.depth > 1 { _ = try reader.next() }
+                return bytes[start..<reader.endOffset]
+            }
+        } catch {
+            throw .invalidJSON(error)
+        }
+        throw .missing("place")
+    }
+}

@@ -1,0 +1,17 @@
+internal import Bus
+internal import Messages
+
+extension LiveNews.Transport {
+    /// The relays of a fleet, over its bus.
+    init(_ bus: Bus) {
+        self.init(
+            publish: { topic, key, body, trace in
+                bus.publish(topic: topic, key: key, body: body, retain: false, trace: trace)
+            },
+            relays: { bus.instances(of: ServiceNames.relay) },
+            ask: { body, instance, timeout, trace throws(BusError) in
+                try await bus.request(body, to: instance, timeout: timeout, trace: trace)
+            }
+        )
+    }
+}

@@ -214,7 +214,7 @@ let tools: [Target] = [
         "BenchMain",
         path: "tools/bench",
         dependencies: [
-            "Transit", "Schedule", "RealtimeFeed", "Prediction", "Verification", "LoadKit",
+            "Transit", "Schedule", "RealtimeFeed", "Prediction", "Verification", "LoadKit", "Web",
             "Telemetry", "CLibPQ", "CLinux",
         ]
     ),
@@ -288,7 +288,8 @@ let testTargets: [Target] = [
     tests(
         "FeedTests",
         dependencies: [
-            "FeedService", "Prediction", "Bus", "Database", "Messages", "Operations", "RealtimeFeed",
+            "FeedService", "Prediction", "Bus", "Database", "Messages", "Operations",
+            "RealtimeFeed",
             "Schedule",
             "ServiceKit", "Telemetry", "Transit", "Web", "TestKit",
         ]

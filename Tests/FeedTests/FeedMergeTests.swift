@@ -101,7 +101,9 @@ import Transit
 
     @Test func `what another builder published of agencies stands until ours were asked`() {
         var inherited = inputs(drivers: [.sample()], includesAgency: true)
-        inherited.inheritedEntities = [.agency("100"), .agency("200", trip: "T2"), .agency("bus-1")]
+        inherited.inheritedEntities = [
+            .agency("100"), .agency("200", trip: "T2"), .agency("bus-1"),
+        ]
         #expect(ids(merge(inherited)) == ["bus-1", "e-200"])
     }
 

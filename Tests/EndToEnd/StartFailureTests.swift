@@ -69,8 +69,8 @@ extension EndToEnd {
             ),
             Case(
                 testDescription: "wrong settings of two services",
-                environment: ["RIDER_REGISTRATION_LIMIT": "many", "BUS_URL_PREFIX": "http://x"],
-                sentence: "2 settings are wrong:\n  RIDER_REGISTRATION_LIMIT = \"many\""
+                environment: ["RIDER_REGISTRATION_LIMIT": "many", "LOG_LEVEL": "loud"],
+                sentence: "2 settings are wrong:\n  LOG_LEVEL = \"loud\""
             ),
             Case(
                 testDescription: "a name as the address",
@@ -92,7 +92,7 @@ extension EndToEnd {
         ) async throws {
             let folder = try Product.newFolder()
             try failure.prepare(folder)
-            chmod(folder, 0o750)
+            chmod(folder, 0o711)
             let product = try Product(environment: failure.environment, folder: folder)
             try await eventually("ended: \(product.log)", within: .seconds(60)) {
                 !product.isRunning
@@ -104,7 +104,7 @@ extension EndToEnd {
             #expect(!FileManager.default.fileExists(atPath: folder + "/postgres/postmaster.pid"))
             #expect(
                 try FileManager.default.attributesOfItem(atPath: folder)[.posixPermissions] as? Int
-                    == 0o750
+                    == 0o711
             )
             try await product.remove()
         }

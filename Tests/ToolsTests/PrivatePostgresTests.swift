@@ -47,6 +47,23 @@ import Testing
         )
     }
 
+    @Test func `what a killed start left half made is made anew`() async throws {
+        let own = try OwnFolder()
+        let folder = try DataFolder(opening: own.path)
+        let postgres = try PrivatePostgres(in: folder)
+        let unfinished = postgres.dataPath + ".unfinished"
+        try FileManager.default.createDirectory(
+            atPath: unfinished,
+            withIntermediateDirectories: true
+        )
+        try "15\n".write(toFile: unfinished + "/PG_VERSION", atomically: true, encoding: .utf8)
+        #expect(try await onOneThread { try postgres.start() } == false)
+        #expect(postgres.isRunning)
+        try await onOneThread { try postgres.makeDatabase() }
+        try await onOneThread { try postgres.stop() }
+        #expect(!FileManager.default.fileExists(atPath: unfinished))
+    }
+
     private func run(_ sql: String, on postgres: PrivatePostgres) async throws {
         let database = Database(DatabaseConfiguration(url: postgres.url, connections: 1))
         try await database.withConnection { connection throws(DatabaseError) in

@@ -138,15 +138,25 @@ struct PrivatePostgres {
         close(log)
     }
 
+    /// Makes the cluster beside its place and moves it there when it is whole.
+    ///
+    /// A kill in the middle leaves nothing that the next start takes for a cluster.
     private func initialise() throws(OperationError) {
+        let unfinished = dataPath + ".unfinished"
+        try? FileManager.default.removeItem(atPath: unfinished)
+        try PrivateFolder.make(
+            unfinished,
+            owner: user?.userID ?? geteuid(),
+            group: user?.groupID ?? getegid()
+        )
         let made = try run(
             "initdb",
             [
-                "-D", dataPath, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-U",
+                "-D", unfinished, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-U",
                 user == nil ? Self.ownName : "postgres",
             ]
         )
-        guard made == 0 else {
+        guard made == 0, rename(unfinished, dataPath) == 0 else {
             throw OperationError("cannot make a database cluster in \(dataPath); see \(logPath)")
         }
     }

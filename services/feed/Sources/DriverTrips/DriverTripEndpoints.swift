@@ -65,7 +65,7 @@ struct DriverTripEndpoints: Sendable {
         guard isEnded else {
             throw HTTPError(
                 status: 404,
-                code: "trip.not_active",
+                code: "driver_trip.not_active",
                 message: "active trip not found"
             )
         }

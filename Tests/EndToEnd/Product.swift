@@ -7,6 +7,8 @@ import Testing
 import Transit
 import Web
 
+@testable import Operations
+
 /// A whole Alongside under `alongside up`, as a newcomer starts it, on a port and a folder of its own.
 final class Product: @unchecked Sendable {
     // Sendable: set up before it is shared, then only read; `Process` is asked for its state alone.
@@ -176,33 +178,13 @@ final class Product: @unchecked Sendable {
         return path
     }
 
-    static func freePort() throws -> Int {
-        let listener = try HTTPServer(
-            endpoints: [],
-            configuration: HTTPServerConfiguration(),
-            logger: .silent
-        )
-        let port = try listener.start()
-        BlockingClose.close(listener)
-        return port
-    }
+    static func freePort() throws -> Int { try LoopbackPort.free(1)[0] }
 }
 
 struct ProductFailure: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
-}
-
-private enum BlockingClose {
-    static func close(_ server: HTTPServer) {
-        let done = DispatchSemaphore(value: 0)
-        Task.detached {
-            await server.shutdown(within: .zero)
-            done.signal()
-        }
-        done.wait()
-    }
 }
 
 /// Asks again and again until something of another process is so.

@@ -7,13 +7,15 @@ import Transit
 @testable import GroupsService
 
 extension GroupsWorld {
-    /// Runs `start` while a row is locked, waits until so many transactions wait for it, and lets go.
+    /// Runs calls while a row is locked, waits until so many transactions wait for it, and lets go.
     ///
     /// - Parameters:
     ///   - sql: A statement that locks rows.
     ///   - id: Its one parameter.
     ///   - waiting: Transactions that must wait before the lock goes.
-    ///   - start: Begins what is to meet the lock; runs while it is held.
+    ///   - whileHeld: Runs once the lock is held, before the calls.
+    ///   - calls: What is to meet the lock, all at once.
+    /// - Throws: What a statement or a call throws.
     func holding(
         _ sql: String,
         _ id: UniqueID,

@@ -47,7 +47,7 @@ import Web
             ).encoded()
         )
         try await withIngest(
-            { ask, _ in
+            answering { ask, _ in
                 ask.instance == "a" ? .reply(.status(Self.status)) : .fault(.timeout("b"))
             },
             agencies: agencies
@@ -92,11 +92,13 @@ import Web
     @Test func `active and publishable rides of all verifiers are summed, riders are not`()
         async throws
     {
-        try await withIngest({ ask, _ in
-            var status = Self.status
-            status.instance = ask.instance
-            return .reply(.status(status))
-        }) { ingest async throws in
+        try await withIngest(
+            answering { ask, _ in
+                var status = Self.status
+                status.instance = ask.instance
+                return .reply(.status(status))
+            }
+        ) { ingest async throws in
             let text = try await ingest.admin("status").text
             #expect(text.contains("\"rides\":{\"active\":6,\"publishable\":4}"))
             #expect(text.contains("\"riders\":{\"total\":40,\"trusted\":6,\"blocked\":1}"))
@@ -189,7 +191,9 @@ import Web
         let page = RideListReply(rides: [], hasMore: false)
         for _ in 0..<8 {
             try await withIngest(
-                { _, index in index == 0 ? .fault(.unreachable("x")) : .reply(.rides(page)) }
+                answering { _, index in
+                    index == 0 ? .fault(.unreachable("x")) : .reply(.rides(page))
+                }
             ) { ingest async throws in
                 let answer = try await ingest.admin("rides")
                 #expect(answer.status == 200)
@@ -284,7 +288,7 @@ import Web
     @Test(arguments: ["status", "rides", "rides/00000000-0000-0001-0000-000000000002"])
     func `admins alone are let in`(path: String) async throws {
         for isEnabled in [true, false] {
-            try await withIngest({ _, _ in .fault(.closed) }, isEnabled: isEnabled) {
+            try await withIngest(answering { _, _ in .fault(.closed) }, isEnabled: isEnabled) {
                 ingest async throws in
                 let driver = try await ingest.admin(path, token: ingest.driverToken)
                 #expect(driver.status == 403)
@@ -301,7 +305,7 @@ import Web
     @Test func `with rider mode off the riders' paths are gone and admins see that it is off`()
         async throws
     {
-        try await withIngest({ _, _ in .fault(.closed) }, isEnabled: false) {
+        try await withIngest(answering { _, _ in .fault(.closed) }, isEnabled: false) {
             ingest async throws in
             #expect(try await ingest.admin("status").text == "{\"enabled\":false}")
             let list = try await ingest.admin("rides")

@@ -152,6 +152,13 @@ struct IngestProcess: Sendable {
     private var bearer: (String, String) { ("Authorization", "Bearer \(token)") }
 }
 
+/// What the verifiers answer, asked by asked.
+func answering(
+    _ script: @escaping @Sendable (_ ask: FakeVerifiers.Ask, _ index: Int) -> FakeVerifiers.Outcome
+) -> @Sendable (FakeVerifiers.Ask, Int) -> FakeVerifiers.Outcome {
+    script
+}
+
 /// Runs the rider API in this process over verifiers that always say the same.
 func withIngest(
     answering outcome: FakeVerifiers.Outcome,

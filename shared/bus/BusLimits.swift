@@ -16,8 +16,9 @@ public struct BusLimits: Sendable, Hashable {
     public var queuedPublicationBytes = 64 << 20
     /// Retained (topic, key) pairs: 256 slots and what else a process says about itself.
     public var retainedStates = 1024
-    /// Publications queued per subscriber; one that is slower than this loses messages. Twice what a
-    /// process retains; libzmq counts messages only, shares one body among all subscribers, and drops the
+    /// Publications queued per subscriber; one that is slower than this loses messages.
+    ///
+    /// Twice what a process retains; libzmq counts messages only, shares one body among all subscribers, and drops the
     /// queue of one that is silent for ``heartbeat``.
     public var subscriberQueue = 2048
     /// How long a stopping bus waits for its handlers.

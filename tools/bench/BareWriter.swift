@@ -19,8 +19,9 @@ final class BareWriter {
     ///
     /// - Parameters:
     ///   - url: The owner's URL of a database with the verifier's schema.
-    ///   - rides: How many rides take turns.
+    ///   - count: How many rides take turns.
     ///   - now: The time of the first points.
+    /// - Throws: When the database cannot be reached or refuses a statement.
     init(url: String, rides count: Int, now: UnixSeconds) throws {
         guard let connection = PQconnectdb(url), PQstatus(connection) == CONNECTION_OK else {
             throw BareFailure("the peer cannot connect")

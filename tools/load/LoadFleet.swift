@@ -74,6 +74,7 @@ public final class LoadFleet: Sendable {
     ///   - service: The executable's name.
     ///   - instance: The process's name in the fleet.
     /// - Returns: The process; it may not be ready yet.
+    /// - Throws: When there is no free port or the program does not start.
     public func start(_ service: String, _ instance: String) throws -> LoadProcess {
         let ports = try LoadPorts.free(2)
         let environment = [
@@ -126,6 +127,7 @@ public final class LoadFleet: Sendable {
     /// - Parameters:
     ///   - count: How many.
     ///   - age: Seconds before now at which their first point is measured.
+    /// - Returns: The riders, none of whom rides yet.
     public func riders(_ count: Int, firstPointAge age: Int64) -> [LoadRider] {
         let now = Timestamps.nowMilliseconds() / 1000
         let ring = KeyRing(secret: Secret(Self.secret), families: [.rider], generation: 1)

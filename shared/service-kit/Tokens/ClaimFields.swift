@@ -30,10 +30,9 @@ struct ClaimFields {
         )
     }
 
-    /// Reads a payload.
+    /// Reads a payload; nil for what is no object, and for a claim of another type or given twice.
     ///
     /// - Parameter payload: One JSON object; members of other names are passed over.
-    /// - Returns: nil for what is no such object, and for a claim of another type or given twice.
     init?(parsing payload: [UInt8]) {
         do throws(JSONError) {
             var reader = JSONReader(payload)

@@ -24,6 +24,7 @@ extension DoctorReading {
     /// - Parameters:
     ///   - services: Those that are built and on the bus, each of which must have a live instance.
     ///   - hasRiders: Whether rider mode is on, so that slots must have owners.
+    /// - Returns: The findings; none when all is well.
     func findings(services: [String], hasRiders: Bool) -> [DoctorFinding] {
         let migrations = schemas.compactMap(finding(of:))
         // The rest reads tables that a missing migration brings.

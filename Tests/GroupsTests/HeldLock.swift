@@ -7,13 +7,15 @@ import Transit
 @testable import GroupsService
 
 extension GroupsWorld {
-    /// Runs `start` while a row is locked, waits until so many transactions wait for it, and lets go.
+    /// Runs calls while a row is locked: waits until so many transactions wait for it, and lets go.
     ///
     /// - Parameters:
     ///   - sql: A statement that locks rows.
     ///   - id: Its one parameter.
     ///   - waiting: Transactions that must wait before the lock goes.
-    ///   - start: Begins what is to meet the lock; runs while it is held.
+    ///   - whileHeld: Runs when they wait, before the lock goes.
+    ///   - calls: What is to meet the lock.
+    /// - Throws: What they throw, and when they do not wait in time.
     func holding(
         _ sql: String,
         _ id: UniqueID,

@@ -60,7 +60,7 @@ extension HTTPResponse {
         return .json(bytes: writer.bytes, status: status)
     }
 
-    /// `{"status": …}`
+    /// Answers `{"status": …}`.
     static func status(_ status: String) -> HTTPResponse {
         .json { json in
             json.beginObject()

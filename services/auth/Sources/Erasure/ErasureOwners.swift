@@ -13,7 +13,7 @@ enum ErasureOwners {
     /// `.service(ServiceNames.…, bus)` and answers `EraseAccount`.
     static func all(_ bus: Bus, _ verifiers: VerifierQuestions) -> [ErasureOwner] {
         [
-            .verifier(verifiers)
+            .verifier(verifiers), .service(ServiceNames.groups, bus),
         ]
     }
 }

@@ -144,7 +144,7 @@ public final class ThrowawayPostgres: Sendable {
 
     private func launch(_ folder: String) throws {
         var options = [
-            "listen_addresses=''", "unix_socket_directories='\(folder)'", "max_connections=200",
+            "listen_addresses=''", "unix_socket_directories='\(folder)'", "max_connections=500",
             "shared_buffers=32MB", "log_min_messages=warning",
         ]
         options += settings

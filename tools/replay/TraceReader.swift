@@ -22,7 +22,10 @@ public enum TraceReader {
             .split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
             .enumerated()
             .makeIterator()
-        guard let header = lines.next() else { throw TraceError("the file is empty") }
+        // A text without a line has one empty line.
+        guard let header = lines.next(), !header.element.isEmpty else {
+            throw TraceError("the file is empty")
+        }
         let names = fields(header.element)
         let columns = Dictionary(
             names.enumerated().map { ($0.element, $0.offset) },

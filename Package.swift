@@ -336,21 +336,35 @@ let testTargets: [Target] = [
     ),
 ]
 
+// What wraps a C library, and its tests: `scripts/test` builds nothing else under the address sanitizer.
+let wrapperTests: Set = [
+    "BusPeer", "BusTests", "DatabaseTests", "MessagesTests", "RealtimeFeedTests", "ScheduleTests",
+    "ServiceKitTests", "WebTests",
+]
+let isWrappersOnly = Context.environment["ALONGSIDE_WRAPPERS"] != nil
+
+let products: [Product] =
+    [.executable(name: "bus-peer", targets: ["BusPeer"])]
+    + (isWrappersOnly
+        ? []
+        : [
+            .library(name: "VehiclePositionsKit", targets: ["VehiclePositionsKit"]),
+            .executable(name: "auth", targets: ["AuthMain"]),
+            .executable(name: "rider-ingest", targets: ["RiderIngestMain"]),
+            .executable(name: "verifier", targets: ["VerifierMain"]),
+            .executable(name: "feed", targets: ["FeedMain"]),
+            .executable(name: "groups", targets: ["GroupsMain"]),
+            .executable(name: "relay", targets: ["RelayMain"]),
+            .executable(name: "alongside", targets: ["AlongsideMain"]),
+            .executable(name: "ridersim", targets: ["RiderSimMain"]),
+            .executable(name: "bench", targets: ["BenchMain"]),
+        ])
+
 let package = Package(
     name: "alongside",
     platforms: [.iOS(.v18), .macOS(.v15)],
-    products: [
-        .library(name: "VehiclePositionsKit", targets: ["VehiclePositionsKit"]),
-        .executable(name: "auth", targets: ["AuthMain"]),
-        .executable(name: "rider-ingest", targets: ["RiderIngestMain"]),
-        .executable(name: "verifier", targets: ["VerifierMain"]),
-        .executable(name: "feed", targets: ["FeedMain"]),
-        .executable(name: "groups", targets: ["GroupsMain"]),
-        .executable(name: "relay", targets: ["RelayMain"]),
-        .executable(name: "alongside", targets: ["AlongsideMain"]),
-        .executable(name: "ridersim", targets: ["RiderSimMain"]),
-        .executable(name: "bench", targets: ["BenchMain"]),
-        .executable(name: "bus-peer", targets: ["BusPeer"]),
-    ],
-    targets: cLibraries + shared + services + clients + tools + fuzzing + testTargets
+    products: products,
+    targets: isWrappersOnly
+        ? cLibraries + shared + testTargets.filter { wrapperTests.contains($0.name) }
+        : cLibraries + shared + services + clients + tools + fuzzing + testTargets
 )

@@ -213,7 +213,7 @@ let tools: [Target] = [
         "BenchMain",
         path: "tools/bench",
         dependencies: [
-            "Transit", "Schedule", "RealtimeFeed", "Prediction", "Verification", "LoadKit",
+            "Transit", "Schedule", "RealtimeFeed", "Prediction", "Verification", "LoadKit", "Web",
             "Telemetry", "CLibPQ", "CLinux",
         ]
     ),
@@ -287,7 +287,8 @@ let testTargets: [Target] = [
     tests(
         "FeedTests",
         dependencies: [
-            "FeedService", "Prediction", "Bus", "Database", "Messages", "Operations", "RealtimeFeed",
+            "FeedService", "Prediction", "Bus", "Database", "Messages", "Operations",
+            "RealtimeFeed",
             "Schedule",
             "ServiceKit", "Telemetry", "Transit", "Web", "TestKit",
         ]
@@ -312,7 +313,8 @@ let testTargets: [Target] = [
     tests(
         "ToolsTests",
         dependencies: [
-            "AuthService", "Database", "Operations", "RiderSimMain", "RiderSimulation", "ServiceKit",
+            "AuthService", "Database", "Operations", "RiderSimMain", "RiderSimulation",
+            "ServiceKit",
             "Telemetry", "TestKit", "Transit", "VehiclePositionsKit", "Web",
         ]
     ),

@@ -93,7 +93,10 @@ import Transit
             id: "u",
             tripUpdate: TripUpdate(trip: TripDescriptor(tripID: "T9"))
         )
-        let nowhere = FeedEntity(id: "n", vehicle: VehiclePosition(trip: TripDescriptor(tripID: "T")))
+        let nowhere = FeedEntity(
+            id: "n",
+            vehicle: VehiclePosition(trip: TripDescriptor(tripID: "T"))
+        )
         let reading = AgencyReading(.sample([.agency(), deleted, update, nowhere]))
         #expect(reading.vehicles.map(\.entityID) == ["e-100"])
         #expect(reading.tripsWithUpdates == ["T9"])

@@ -18,7 +18,10 @@ import Transit
         TripInstance(tripID: trip, startDate: date)
     }
 
-    @Test(arguments: [(-301, false), (-300, true), (0, true), (60, true), (61, false)] as [(Int64, Bool)])
+    @Test(
+        arguments: [(-301, false), (-300, true), (0, true), (60, true), (61, false)]
+            as [(Int64, Bool)]
+    )
     func `counts from 300 s old to 60 s ahead`(offset: Int64, counts: Bool) {
         let fusion = fuse([.agency(at: UInt64(now + offset))])
         #expect(fusion.sightings.count == (counts ? 1 : 0))
@@ -57,7 +60,10 @@ import Transit
     }
 
     @Test(arguments: [(-1, "e-1"), (0, "e-1"), (1, "e-2")] as [(Int64, String)])
-    func `between feeds the fresher stands, the earlier feed on a tie`(offset: Int64, winner: String) {
+    func `between feeds the fresher stands, the earlier feed on a tie`(
+        offset: Int64,
+        winner: String
+    ) {
         let fusion = fuse(
             [.agency("1", at: UInt64(now - 50))],
             [.agency("2", at: UInt64(now - 50 + offset))]
@@ -66,7 +72,10 @@ import Transit
     }
 
     @Test func `a fresh word of another feed counts when the first is too old`() {
-        let fusion = fuse([.agency("1", at: UInt64(now - 400))], [.agency("2", at: UInt64(now - 100))])
+        let fusion = fuse(
+            [.agency("1", at: UInt64(now - 400))],
+            [.agency("2", at: UInt64(now - 100))]
+        )
         #expect(fusion.sightings.map(\.vehicle.entityID) == ["e-2"])
     }
 

@@ -35,7 +35,12 @@ import Transit
             { $0.trip?.routeID = "R2" },
             { $0.trip?.routeID == "R1" }
         ),
-        Case("no such route", ["E004": 1], { $0.trip?.routeID = "X" }, { $0.trip?.routeID == "R1" }),
+        Case(
+            "no such route",
+            ["E004": 1],
+            { $0.trip?.routeID = "X" },
+            { $0.trip?.routeID == "R1" }
+        ),
         Case("an empty route", [:], { $0.trip?.routeID = "" }, { $0.trip?.routeID == nil }),
         Case(
             "the other direction",
@@ -80,8 +85,18 @@ import Transit
             { $0.trip == nil }
         ),
         Case("bearing 360", [:], { $0.position?.bearing = 360 }, { $0.position?.bearing == 360 }),
-        Case("bearing 361", ["E027": 1], { $0.position?.bearing = 361 }, { $0.position?.bearing == nil }),
-        Case("no number", ["E027": 1], { $0.position?.bearing = .nan }, { $0.position?.bearing == nil }),
+        Case(
+            "bearing 361",
+            ["E027": 1],
+            { $0.position?.bearing = 361 },
+            { $0.position?.bearing == nil }
+        ),
+        Case(
+            "no number",
+            ["E027": 1],
+            { $0.position?.bearing = .nan },
+            { $0.position?.bearing == nil }
+        ),
         Case("speed 0", [:], { $0.position?.speed = 0 }, { $0.position?.speed == 0 }),
         Case("speed -1", ["A001": 1], { $0.position?.speed = -1 }, { $0.position?.speed == nil }),
         Case(

@@ -121,7 +121,9 @@ import Web
             let line = "X-A: " + String(repeating: "a", count: 8000) + "\r\n"
             while HostileServer.send(socket, line) {}
         },
-        Attack("no HTTP", "not an http") { socket, _ in HostileServer.send(socket, "SSH-2.0-OpenSSH\r\n") },
+        Attack("no HTTP", "not an http") { socket, _ in
+            HostileServer.send(socket, "SSH-2.0-OpenSSH\r\n")
+        },
         Attack("closes at once", "returned nothing") { _, _ in },
     ]
 
@@ -166,7 +168,9 @@ import Web
     }
 
     @Test func `bad texts and numbers reach nobody`() async throws {
-        var entities = [FeedEntity.agency("1", trip: "T2"), .agency("2", trip: "T3", latitude: .nan)]
+        var entities = [
+            FeedEntity.agency("1", trip: "T2"), .agency("2", trip: "T3", latitude: .nan),
+        ]
         entities[0].vehicle?.position?.bearing = .nan
         entities[0].vehicle?.position?.speed = -.infinity
         var bytes = FeedMessage.sample(entities).encoded()

@@ -81,7 +81,8 @@ enum FeedDatabaseTemplate {
     }
 
     @Test(arguments: [(0.5, false), (4.5, true)])
-    func `a builder that gave no sign of life is cut off`(silence: Double, isCut: Bool) async throws {
+    func `a builder that gave no sign of life is cut off`(silence: Double, isCut: Bool) async throws
+    {
         let database = try await ThrowawayPostgres.shared.database(FeedDatabaseTemplate.value)
         let metrics = Metrics()
         let frozen = lock(database, "frozen")

@@ -96,7 +96,9 @@ import Transit
         let free = fresh.count { $0.vehicle?.trip?.tripID == nil }
         let left = outcome.withheld.values.reduce(0, +)
         #expect(positions.entities.count >= trips.count + free - left, "\(outcome.withheld)")
-        for (feed, other) in [(positions, nil), (updates, positions)] as [(FeedMessage, FeedMessage?)] {
+        for (feed, other) in [(positions, nil), (updates, positions)]
+            as [(FeedMessage, FeedMessage?)]
+        {
             let findings = feed.complianceFindings(
                 now: UInt64(now),
                 schedule: known.schedule,

@@ -61,7 +61,9 @@ import Transit
         #expect(ids(outcome1) == ["rider:T1:20260216"])
         for second in 1...4 as ClosedRange<Int64> {
             let outcome = assembly.tick(known, stamp: stamp, at: now + second)
-            #expect(outcome.positions == nil && outcome.trusted == nil && outcome.tripUpdates == nil)
+            #expect(
+                outcome.positions == nil && outcome.trusted == nil && outcome.tripUpdates == nil
+            )
         }
         known.drivers = [.sample(trip: "T2")]
         let outcome2 = assembly.tick(known, stamp: stamp, at: now + 5)
@@ -140,7 +142,10 @@ import Transit
         }
     }
 
-    @Test(arguments: [(true, -300, true), (true, -301, false), (false, 0, false)] as [(Bool, Int64, Bool)])
+    @Test(
+        arguments: [(true, -300, true), (true, -301, false), (false, 0, false)]
+            as [(Bool, Int64, Bool)]
+    )
     func `a snapshot that is old or not complete does not count`(
         complete: Bool,
         offset: Int64,

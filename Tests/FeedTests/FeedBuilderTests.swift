@@ -9,7 +9,8 @@ import Transit
 @Suite struct FeedBuilderTests {
     private let now = TripEstimate.now
 
-    private func sourced(_ estimates: [TripEstimate], at now: UnixSeconds? = nil) -> [SourcedEntity] {
+    private func sourced(_ estimates: [TripEstimate], at now: UnixSeconds? = nil) -> [SourcedEntity]
+    {
         estimates.map {
             SourcedEntity(source: .rider, entity: FeedEntity($0, now: now ?? self.now))
         }

@@ -40,10 +40,12 @@ import Web
         let publisher = FeedPublisher(sources, metrics: metrics)
         publisher.heard(Estimates.sample(estimates).encoded())
         publisher.tick(at: TripEstimate.now)
-        let server = try HTTPServer(endpoints: FeedEndpoints(
-            board: publisher.board,
-            includesAgency: sources.rules.includesAgency
-        ).all)
+        let server = try HTTPServer(
+            endpoints: FeedEndpoints(
+                board: publisher.board,
+                includesAgency: sources.rules.includesAgency
+            ).all
+        )
         let client = HTTPClient()
         let outcome: Result<Void, any Error>
         do {

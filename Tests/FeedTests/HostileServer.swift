@@ -76,7 +76,8 @@ final class HostileServer: Sendable {
     }
 
     /// A whole answer.
-    static func answer(_ status: String, _ headers: String = "", _ body: [UInt8] = []) -> Behaviour {
+    static func answer(_ status: String, _ headers: String = "", _ body: [UInt8] = []) -> Behaviour
+    {
         { socket, _ in
             let head = "HTTP/1.1 \(status)\r\nContent-Length: \(body.count)\r\n\(headers)\r\n"
             send(socket, head, body)

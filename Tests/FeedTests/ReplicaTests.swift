@@ -13,7 +13,9 @@ import Web
 @Suite struct ReplicaTests {
     private let now = TripEstimate.now
 
-    private func publisher(_ sources: FeedPublisher.Sources = FeedPublisher.Sources()) -> FeedPublisher {
+    private func publisher(
+        _ sources: FeedPublisher.Sources = FeedPublisher.Sources()
+    ) -> FeedPublisher {
         FeedPublisher(sources, metrics: Metrics())
     }
 
@@ -27,7 +29,11 @@ import Web
         }
     }
 
-    private func bytes(_ publisher: FeedPublisher, _ source: FeedSource, _ format: FeedFormat) -> [UInt8] {
+    private func bytes(
+        _ publisher: FeedPublisher,
+        _ source: FeedSource,
+        _ format: FeedFormat
+    ) -> [UInt8] {
         let request = HTTPRequest.sample
         return publisher.published.content(source, format).response(to: request).body.bytes
     }
@@ -76,7 +82,13 @@ import Web
     @Test func `a lower epoch or tick is not taken, a header that goes back neither`() {
         let board = FeedBoard()
         func built(_ epoch: UInt64, _ tick: UInt64, _ header: UnixSeconds) -> BuiltFeed {
-            BuiltFeed(instance: "f", epoch: epoch, tick: tick, headerTimestamp: header, variants: [])
+            BuiltFeed(
+                instance: "f",
+                epoch: epoch,
+                tick: tick,
+                headerTimestamp: header,
+                variants: []
+            )
         }
         #expect(board.take(built(2, 5, 100), .vehiclePositions))
         #expect(!board.take(built(2, 5, 101), .vehiclePositions))

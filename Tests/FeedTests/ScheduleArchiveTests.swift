@@ -52,7 +52,8 @@ import Transit
         )
     }
 
-    private func archivist(_ follower: ScheduleFollower, _ database: Database) -> ScheduleArchivist {
+    private func archivist(_ follower: ScheduleFollower, _ database: Database) -> ScheduleArchivist
+    {
         ScheduleArchivist(
             follower: follower,
             database: database,
@@ -72,7 +73,9 @@ import Transit
         try outcome.get()
     }
 
-    @Test func `what the builder fetched is in use everywhere, also without the agency`() async throws {
+    @Test func `what the builder fetched is in use everywhere, also without the agency`()
+        async throws
+    {
         try await withPool { pool async throws in
             let agency = Agency(try bytes())
             let builder = follower(pool, agency)
@@ -143,7 +146,8 @@ import Transit
         }
     }
 
-    @Test func `another agency's archive is used only when its own place has nothing`() async throws {
+    @Test func `another agency's archive is used only when its own place has nothing`() async throws
+    {
         try await withPool { pool async throws in
             let builder = follower(pool, Agency(try bytes()), url: "https://other.example/a.zip")
             #expect(await archivist(builder, pool).renew())

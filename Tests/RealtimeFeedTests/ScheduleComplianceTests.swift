@@ -203,8 +203,18 @@ import Transit
             TripDescriptor(tripID: "T1", scheduleRelationship: .scheduled)
         ),
         trip("E020", "no zero", breaks: true, TripDescriptor(tripID: "T1", startTime: "8:00:00")),
-        trip("E020", "60 minutes", breaks: true, TripDescriptor(tripID: "T1", startTime: "08:60:00")),
-        trip("E020", "past 24 h", breaks: false, TripDescriptor(tripID: "T3", startTime: "25:00:00")),
+        trip(
+            "E020",
+            "60 minutes",
+            breaks: true,
+            TripDescriptor(tripID: "T1", startTime: "08:60:00")
+        ),
+        trip(
+            "E020",
+            "past 24 h",
+            breaks: false,
+            TripDescriptor(tripID: "T3", startTime: "25:00:00")
+        ),
         trip(
             "E023",
             "the schedule's",
@@ -264,15 +274,30 @@ import Transit
         stops("E011", "a stop", breaks: false, [call(1, "ST1")]),
         stops("E011", "no stop", breaks: true, [call(1, "X")]),
         stops("E022", "same second", breaks: false, [call(1, "ST1", arrival: 5, departure: 5)]),
-        stops("E022", "rising", breaks: false, [call(1, "ST1", arrival: 5), call(2, "ST2", arrival: 6)]),
-        stops("E022", "standing", breaks: true, [call(1, "ST1", arrival: 5), call(2, "ST2", arrival: 5)]),
+        stops(
+            "E022",
+            "rising",
+            breaks: false,
+            [call(1, "ST1", arrival: 5), call(2, "ST2", arrival: 6)]
+        ),
+        stops(
+            "E022",
+            "standing",
+            breaks: true,
+            [call(1, "ST1", arrival: 5), call(2, "ST2", arrival: 5)]
+        ),
         stops(
             "E022",
             "before the stop was left",
             breaks: true,
             [call(1, "ST1", arrival: 5, departure: 9), call(2, "ST2", arrival: 8)]
         ),
-        stops("E022", "back", breaks: true, [call(1, "ST1", arrival: 5), call(2, "ST2", arrival: 4)]),
+        stops(
+            "E022",
+            "back",
+            breaks: true,
+            [call(1, "ST1", arrival: 5), call(2, "ST2", arrival: 4)]
+        ),
         stops("E025", "leaves first", breaks: true, [call(1, "ST1", arrival: 5, departure: 4)]),
         stops("E025", "at once", breaks: false, [call(1, "ST1", arrival: 5, departure: 5)]),
         stops("E036", "twice", breaks: true, [call(1, "ST1"), call(1, "ST2")]),

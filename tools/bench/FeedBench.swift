@@ -1,6 +1,7 @@
 internal import Glibc
 internal import RealtimeFeed
 internal import Transit
+internal import Web
 
 /// What it costs to make the feed of 10,000 vehicles, beside Python's gtfs-realtime-bindings.
 ///
@@ -18,6 +19,7 @@ enum FeedBench {
         var decode: [Double] = []
         var json: [Double] = []
         var checks: [Double] = []
+        var packs: [Double] = []
         var ratios: [Double] = []
         var size = 0
         for _ in 0..<pairs {
@@ -29,6 +31,7 @@ enum FeedBench {
             size = bytes.count
             decode.append(seconds { _ = try? FeedMessage(decoding: bytes) })
             json.append(seconds { _ = message.json() })
+            packs.append(seconds { _ = Gzip.compress(bytes) })
             checks.append(seconds { _ = message.complianceFindings(now: 1_771_257_600) })
             guard let peer = peer(), peer.size == size else { continue }
             ratios.append(peer.seconds / (whole.last ?? 1))
@@ -39,6 +42,7 @@ enum FeedBench {
         print("  decode            \(perEntity(decode)) us")
         print("  json              \(perEntity(json)) us")
         print("  compliance        \(perEntity(checks)) us")
+        print("  gzip              \(text(median(packs) * 1000)) ms in all   (bar: 25)")
         guard ratios.count == pairs else {
             print("  no peer: run scripts/bootstrap --tests, and this from the repository's root")
             return

@@ -51,7 +51,10 @@ struct Recording {
                 let date = row["vehicle.trip.start_date"].flatMap(ServiceDate.init),
                 let bus = row["vehicle.vehicle.id"],
                 let time = row["vehicle.timestamp"].flatMap({ Int64($0) }),
-                let place = place(row["vehicle.position.latitude"], row["vehicle.position.longitude"])
+                let place = place(
+                    row["vehicle.position.latitude"],
+                    row["vehicle.position.longitude"]
+                )
             else { return nil }
             let run = TripInstance(tripID: TripID(trip), startDate: date)
             return Position(bus: bus, run: run, time: time, coordinate: place)
@@ -104,7 +107,9 @@ struct Recording {
             }
             let before = progress
             progress.advance(to: position.coordinate, at: position.time, on: run, rules: rules) {
-                _, _, _ in
+                _,
+                _,
+                _ in
             }
             last[key] = progress
             let gap = progress.measuredAt - before.measuredAt

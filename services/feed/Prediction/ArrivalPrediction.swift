@@ -90,7 +90,8 @@ public struct ArrivalPrediction: Sendable, Equatable {
     }
 
     /// How much of the stretch before a stop lies ahead.
-    private static func share(ahead index: Int, of stops: [StopTime], from along: Double) -> Double {
+    private static func share(ahead index: Int, of stops: [StopTime], from along: Double) -> Double
+    {
         let length = stops[index].alongShape - stops[index - 1].alongShape
         guard length > 0, along > stops[index - 1].alongShape else { return 1 }
         return min(1, max(0, (stops[index].alongShape - along) / length))

@@ -100,7 +100,8 @@ enum FeedSettings {
     static var declarations: [SettingDeclaration] {
         [
             trustedFeeds.declaration, trustedPoll.declaration, trustedAge.declaration,
-            includesAgency.declaration, predictsAgency.declaration, publicURL.declaration, licence.declaration,
+            includesAgency.declaration, predictsAgency.declaration, publicURL.declaration,
+            licence.declaration,
             pointAge.declaration, riderMode.declaration, staleness.declaration,
             feedAuth.declaration, retention.declaration, tilesURL.declaration,
             shapeDistance.declaration, scheduleEarly.declaration, scheduleLate.declaration,

@@ -92,9 +92,12 @@ final class BuilderTurn: Sendable {
         do throws(DatabaseError) {
             try await lock.step()
         } catch {
-            logger.debug("the builder's lock waits for the database", [
-                "error": .text(error.description)
-            ])
+            logger.debug(
+                "the builder's lock waits for the database",
+                [
+                    "error": .text(error.description)
+                ]
+            )
         }
     }
 

@@ -83,6 +83,7 @@ struct FeedAssembly: Sendable {
     ///   - known: What is known now.
     ///   - stamp: Who builds.
     ///   - now: The application clock.
+    /// - Returns: What differs; nothing when nothing can.
     mutating func tick(
         _ known: Knowledge,
         stamp: BuilderStamp,

@@ -64,6 +64,7 @@ struct FeedMerge: Sendable {
     /// - Parameters:
     ///   - inputs: What is merged.
     ///   - now: The application clock.
+    /// - Returns: The entities in the order of the feed, with what was mended and what was left out.
     mutating func merge(_ inputs: Inputs, at now: UnixSeconds) -> Output {
         var output = Output()
         let completion = TripCompletion(schedule: inputs.schedule)

@@ -99,6 +99,8 @@ extension LiveVehicle {
         _ id: VehicleID = "bus-1",
         trip: TripID = "T1",
         date: ServiceDate? = .monday,
+        route: RouteID = "",
+        latitude: Double = 47.6045,
         at reportedAt: UnixSeconds = TripEstimate.now,
         assigned: Bool = true,
         revision: Int64 = 1
@@ -106,9 +108,9 @@ extension LiveVehicle {
         LiveVehicle(
             vehicleID: id,
             tripID: trip,
-            routeID: "",
+            routeID: route,
             startDate: date,
-            latitude: 47.6045,
+            latitude: latitude,
             longitude: -122.33,
             bearing: nil,
             speed: nil,

@@ -50,7 +50,7 @@ import Transit
         let estimates: [TripEstimate] = [.sample("T1", on: .monday), .sample("T1", on: .tuesday)]
         let dated = merge(inputs(drivers: [.sample()], estimates: estimates))
         #expect(ids(dated) == ["bus-1", "rider:T1:20260217"])
-        let dateless = merge(inputs(drivers: [.sample(on: nil)], estimates: estimates))
+        let dateless = merge(inputs(drivers: [.sample(date: nil)], estimates: estimates))
         #expect(ids(dateless) == ["bus-1"])
     }
 
@@ -75,14 +75,18 @@ import Transit
     }
 
     @Test func `a driver on a trip keeps the agency's entity out`() {
-        for driver in [LiveVehicle.sample(), .sample(on: nil)] {
+        for driver in [LiveVehicle.sample(), .sample(date: nil)] {
             let output = merge(
                 inputs(drivers: [driver], agencies: [[.agency()]], includesAgency: true)
             )
             #expect(ids(output) == ["bus-1"])
         }
         let other = merge(
-            inputs(drivers: [.sample(on: .tuesday)], agencies: [[.agency()]], includesAgency: true)
+            inputs(
+                drivers: [.sample(date: .tuesday)],
+                agencies: [[.agency()]],
+                includesAgency: true
+            )
         )
         #expect(ids(other) == ["bus-1", "100"])
     }
@@ -237,16 +241,16 @@ import Transit
 
     @Test func `never changes a field that a driver sent`() throws {
         let output = merge(
-            inputs(drivers: [.sample(on: nil, route: "R2")], schedule: Fixture.schedule)
+            inputs(drivers: [.sample(date: nil, route: "R2")], schedule: Fixture.schedule)
         )
         let trip = try #require(output.entities.first?.entity.vehicle?.trip)
         #expect(trip.routeID == "R2")
         #expect(trip.startDate == nil)
-        let routeOnly = merge(inputs(drivers: [.sample(trip: "", on: nil, route: "R2")]))
+        let routeOnly = merge(inputs(drivers: [.sample(trip: "", date: nil, route: "R2")]))
         #expect(
             routeOnly.entities.first?.entity.vehicle?.trip == TripDescriptor(routeID: "R2")
         )
-        let nothing = merge(inputs(drivers: [.sample(trip: "", on: nil)]))
+        let nothing = merge(inputs(drivers: [.sample(trip: "", date: nil)]))
         #expect(nothing.entities.first?.entity.vehicle?.trip == nil)
     }
 

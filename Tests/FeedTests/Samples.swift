@@ -61,37 +61,6 @@ extension Estimates {
     }
 }
 
-extension LiveVehicle {
-    /// A driver's report on a trip.
-    static func sample(
-        _ vehicle: VehicleID = "bus-1",
-        trip: TripID = "T1",
-        on date: ServiceDate? = .monday,
-        route: RouteID = "",
-        latitude: Double = 47.6,
-        longitude: Double = -122.33,
-        at reportedAt: UnixSeconds = TripEstimate.now,
-        assigned: Bool = true
-    ) -> LiveVehicle {
-        LiveVehicle(
-            vehicleID: vehicle,
-            tripID: trip,
-            routeID: route,
-            startDate: date,
-            latitude: latitude,
-            longitude: longitude,
-            bearing: 10,
-            speed: 5,
-            timestamp: reportedAt,
-            reportedAt: reportedAt,
-            receivedAt: reportedAt,
-            driverID: UniqueID.random(),
-            isAssigned: assigned,
-            revision: 1
-        )
-    }
-}
-
 extension FeedEntity {
     /// An agency's vehicle on a trip.
     static func agency(

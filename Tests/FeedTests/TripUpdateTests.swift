@@ -61,7 +61,7 @@ import Transit
 
     @Test func `ids pair with the positions and every rule holds`() throws {
         let outcome = outcome(
-            drivers: [.sample("bus-1", trip: "T3", on: .monday, latitude: 47.602)],
+            drivers: [.sample("bus-1", trip: "T3", date: .monday, latitude: 47.602)],
             estimates: [rider(250)]
         )
         let positions = try #require(outcome.positions)
@@ -82,8 +82,8 @@ import Transit
 
     @Test func `outside the schedule, on a route alone or without a shape there is none`() {
         let drivers: [LiveVehicle] = [
-            .sample("a", trip: "X"), .sample("b", trip: "", on: nil, route: "R1"),
-            .sample("c", trip: "T4"), .sample("d", trip: "", on: nil),
+            .sample("a", trip: "X"), .sample("b", trip: "", date: nil, route: "R1"),
+            .sample("c", trip: "T4"), .sample("d", trip: "", date: nil),
         ]
         let outcome = outcome(drivers: drivers)
         #expect(outcome.positions?.entities.count == 4)
@@ -92,7 +92,7 @@ import Transit
 
     @Test func `a driver without a date is on the run of today`() throws {
         let update = try #require(
-            updates(outcome(drivers: [.sample(on: nil, latitude: 47.602)])).first
+            updates(outcome(drivers: [.sample(date: nil, latitude: 47.602)])).first
         )
         #expect(update.trip.startDate == nil)
         let arrival = try #require(update.stopTimeUpdates.first?.arrival?.time)

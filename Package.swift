@@ -206,8 +206,8 @@ let tools: [Target] = [
         "LoadKit",
         path: "tools/load",
         dependencies: [
-            "AuthService", "Bus", "Database", "Schedule", "ServiceKit", "Telemetry", "TestKit",
-            "Transit", "VerifierService", "Web", "CLinux",
+            "AuthService", "Bus", "Database", "FeedService", "Schedule", "ServiceKit", "Telemetry",
+            "TestKit", "Transit", "VerifierService", "Web", "CLinux",
         ]
     ),
     executable(

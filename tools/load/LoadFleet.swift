@@ -1,6 +1,7 @@
 internal import AuthService
 internal import Bus
 internal import Database
+internal import FeedService
 internal import Glibc
 internal import ServiceKit
 internal import Telemetry
@@ -16,7 +17,7 @@ public final class LoadFleet: Sendable {
     private static let template = ThrowawayPostgres.Template("load") {
         connection throws(DatabaseError) in
         let bus = ServiceSchema(BusMigrations.schema, migrations: BusMigrations.all)
-        for schema in [bus, Auth.schema, Verifier.schema] {
+        for schema in [bus, Auth.schema, Verifier.schema, Feed.schema] {
             try Migrator.migrate(
                 schema: schema.name,
                 role: schema.role,

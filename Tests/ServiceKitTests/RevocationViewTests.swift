@@ -230,7 +230,7 @@ private final class Uptime: Sendable {
 }
 
 /// The table as auth's own migrations make it.
-private let revocationsTemplate = ThrowawayPostgres.Template("revocations") {
+let revocationsTemplate = ThrowawayPostgres.Template("revocations") {
     connection throws(DatabaseError) in
     try connection.script("CREATE SCHEMA auth")
     for name in ["0001-schema", "0002-revocations", "0004-erasures"] {

@@ -182,10 +182,11 @@ private struct OpenSesame: Authorizer {
                 apiKeys: OpenSesame()
             )
         }
+        let database = try await ThrowawayPostgres.shared.database(revocationsTemplate)
         async let code = running.run(
             keyed,
             [],
-            ["JWT_SECRET": TestTokens.secret.revealed()]
+            ["JWT_SECRET": TestTokens.secret.revealed(), "DATABASE_URL": database.url]
         )
         let outside = try await running.port(of: "http")
         #expect(try await running.get(outside, "/keyed?sesame").status == 200)

@@ -132,6 +132,8 @@ import Web
         #expect(world.status(.admin, token: "before") == .valid)
         #expect(world.metrics.rendered().contains("revocation_looks_failed_total 1\n"))
         try await postgres.start()
+        // The server takes a moment before it takes connections.
+        while await !world.view.look() { await Task.yield() }
         try await world.insert("token", "after")
         while await !world.view.look() { await Task.yield() }
         #expect(world.status(.admin, token: "before") == .revoked)

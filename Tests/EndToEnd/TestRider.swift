@@ -77,7 +77,7 @@ struct TestRider: Sendable {
     /// - Throws: When there is no answer at all.
     func report(_ times: [UnixSeconds], offset: Double = 0) async throws -> HTTPClientResponse {
         let positions = times.map { time in
-            let place = trip.shape.point(at: along(at: time))
+            let place = place(at: time)
             return """
                 {"latitude":\(place.latitude + offset),"longitude":\(place.longitude + offset),\
                 "accuracy":5,"speed":1.5,"timestamp":\(time)}
@@ -89,6 +89,9 @@ struct TestRider: Sendable {
             token: token
         )
     }
+
+    /// Where the timetable puts the vehicle.
+    func place(at time: UnixSeconds) -> Coordinate { trip.shape.point(at: along(at: time)) }
 
     func end(_ reason: String) async throws -> HTTPClientResponse {
         try await product.post(

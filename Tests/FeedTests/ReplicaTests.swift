@@ -100,6 +100,41 @@ import Web
         #expect(board.feed(.tripUpdates).built.epoch == 0)
     }
 
+    @Test func `nobody is served before there is a feed`() throws {
+        let board = FeedBoard()
+        for kind in FeedKind.allCases {
+            let error = #expect(throws: HTTPError.self) { try board.feedForReaders(kind) }
+            #expect(error?.status == 503 && error?.retryAfter == 1)
+        }
+        let builder = publisher()
+        builder.tick(at: now)
+        #expect(try builder.board.feedForReaders(.vehiclePositions).built.headerTimestamp == now)
+        #expect(try builder.board.feedForReaders(.tripUpdates).built.headerTimestamp == now)
+    }
+
+    @Test func `who stood still serves nothing until it has caught up`() {
+        let second: UInt64 = 1_000_000_000
+        let start = 100 * second
+        let one = Wakefulness()
+        // Nobody watches yet.
+        #expect(one.isAwake(at: start + 3600 * second))
+        #expect(!one.beat(at: start))
+        #expect(one.isAwake(at: start + 3 * second))
+        #expect(!one.isAwake(at: start + 3 * second + 1))
+        #expect(!one.beat(at: start + 3 * second))
+        #expect(one.beat(at: start + 7 * second))
+        #expect(!one.isAwake(at: start + 7 * second))
+        one.caughtUp()
+        #expect(one.isAwake(at: start + 7 * second))
+        // Without any news it goes on after five seconds.
+        #expect(one.beat(at: start + 20 * second))
+        for step in 1...5 as ClosedRange<UInt64> {
+            #expect(!one.isAwake(at: start + (20 + step) * second))
+            #expect(!one.beat(at: start + (20 + step) * second))
+        }
+        #expect(one.isAwake(at: start + 25 * second + 1))
+    }
+
     @Test func `a takeover goes on with later headers and without a gap in coverage`() throws {
         let agency = AgencyFeed.read([.agency("1", trip: "T1")])
         var sources = FeedPublisher.Sources()

@@ -44,7 +44,12 @@ import Web
             board.feed(.vehiclePositions)
         }
         board.onChange { kind in if kind == .vehiclePositions { hub.feedChanged() } }
-        let endpoint = StreamEndpoint(hub: hub, access: .anyone, includesAgency: false).endpoint
+        let endpoint = StreamEndpoint(
+            board: board,
+            hub: hub,
+            access: .anyone,
+            includesAgency: false
+        ).endpoint
         let server = try HTTPServer(endpoints: [endpoint], metrics: metrics)
         let port = try server.start()
         let running = Running(port: port, publisher: publisher, hub: hub, metrics: metrics)

@@ -182,6 +182,7 @@ public enum Feed {
             if kind == .vehiclePositions { hub?.feedChanged() }
         }
         let stream = StreamEndpoint(
+            board: board,
             hub: hub,
             access: feeds.access,
             includesAgency: feeds.includesAgency

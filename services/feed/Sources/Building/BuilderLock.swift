@@ -82,7 +82,11 @@ final class BuilderLock: Sendable {
         let taken = try await connection.run {
             connection throws(DatabaseError) -> (epoch: UInt64?, generation: Int, cutOff: Bool)? in
             // The lock that this very session holds is not taken twice.
-            if held == connection.generation { return nil }
+            if held == connection.generation {
+                // A session that was cut off does not know it before it is used.
+                _ = try connection.query("SELECT 1")
+                return nil
+            }
             let silent = try BuilderStore.silentHolder(
                 besides: instance,
                 silence: Self.silenceSeconds,

@@ -8,9 +8,6 @@ internal import Transit
 
 /// This process's part in building the feed: stands by, builds while it is its turn, hears who else does.
 final class BuilderTurn: Sendable {
-    /// A tick that is later than this was a frozen process: another may build since.
-    private static let freezeSeconds = 2.0
-
     private let publisher: FeedPublisher
     private let lock: BuilderLock
     private let poller: AgencyPoller?
@@ -103,17 +100,30 @@ final class BuilderTurn: Sendable {
 
     /// Builds each second while it is this process's turn, until the task is cancelled.
     func build() async {
-        var last = Timestamps.monotonicNanoseconds()
+        let wakefulness = publisher.board.wakefulness
         while !Task.isCancelled {
-            let now = Timestamps.monotonicNanoseconds()
-            if Double(now - last) / 1e9 > Self.freezeSeconds, lock.epoch != nil {
+            if wakefulness.beat(at: Timestamps.monotonicNanoseconds()), lock.epoch != nil {
                 // Who was frozen may have been replaced; the lock's session knows.
-                await stepTowardsLock()
+                if await isStillOurs() { wakefulness.caughtUp() }
             }
-            last = Timestamps.monotonicNanoseconds()
             if let epoch = lock.epoch { await tick(epoch) }
             try? await Task.sleep(for: FeedPublisher.period)
         }
+    }
+
+    /// Whether the lock is still held after a freeze, or nobody can tell as the database is away.
+    private func isStillOurs() async -> Bool {
+        let before = lock.epoch
+        // The first look may be the one that finds the session cut off.
+        for _ in 0..<3 {
+            do throws(DatabaseError) {
+                try await lock.step()
+                break
+            } catch {
+                try? await Task.sleep(for: .milliseconds(200))
+            }
+        }
+        return lock.epoch != nil && lock.epoch == before
     }
 
     private func tick(_ epoch: UInt64) async {

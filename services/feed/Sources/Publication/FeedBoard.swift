@@ -1,6 +1,8 @@
 internal import Messages
 internal import Synchronization
+internal import Telemetry
 internal import Transit
+internal import Web
 
 /// The two feeds that are published.
 enum FeedKind: String, Sendable, CaseIterable {
@@ -16,6 +18,8 @@ final class FeedBoard: Sendable {
         var feeds: [FeedKind: PublishedFeed]
     }
 
+    /// Whether this process has been running all the time.
+    let wakefulness = Wakefulness()
     private let state: Mutex<State>
     private let changed = Mutex<@Sendable (FeedKind) -> Void>({ _ in })
 
@@ -45,6 +49,24 @@ final class FeedBoard: Sendable {
     /// Whether any builder's feed has been heard of.
     var hasFeed: Bool { feed(.vehiclePositions).built.epoch > 0 }
 
+    /// The newest feed for a reader.
+    ///
+    /// - Throws: 503 while no feed is known, as after a start, and while this process may have missed newer
+    ///   ones, as after a freeze: a reader who saw those must not be given an older one.
+    func feedForReaders(_ kind: FeedKind) throws(HTTPError) -> PublishedFeed {
+        let feed = feed(kind)
+        guard feed.built.epoch > 0, wakefulness.isAwake(at: Timestamps.monotonicNanoseconds())
+        else {
+            throw HTTPError(
+                status: 503,
+                code: "feed.unavailable",
+                message: "the feed is not ready yet, try again",
+                retryAfter: 1
+            )
+        }
+        return feed
+    }
+
     /// Takes a feed unless a newer one is known.
     ///
     /// The higher epoch and then the higher tick are newer. A header that would go back in time is not
@@ -65,7 +87,10 @@ final class FeedBoard: Sendable {
             state.feeds[kind] = next
             return true
         }
-        if isTaken { changed.withLock { $0 }(kind) }
+        if isTaken {
+            wakefulness.caughtUp()
+            changed.withLock { $0 }(kind)
+        }
         return isTaken
     }
 

@@ -17,7 +17,7 @@ struct FeedEndpoints: Sendable {
             let source = try self.source(request)
             // Any other value is the protobuf form, as readers of the driver feed are used to (spec 1.9).
             let format = FeedFormat(rawValue: request.query.first("format") ?? "") ?? .protobuf
-            return board.feed(kind).content(source, format).response(to: request)
+            return try board.feedForReaders(kind).content(source, format).response(to: request)
         }
     }
 

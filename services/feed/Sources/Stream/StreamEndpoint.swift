@@ -9,6 +9,7 @@ struct StreamEndpoint: Sendable {
     /// Readers of one process; each holds a connection.
     static let maximumReaders = 4000
 
+    let board: FeedBoard
     let hub: StreamHub
     let access: Access
     let includesAgency: Bool
@@ -16,6 +17,7 @@ struct StreamEndpoint: Sendable {
     var endpoint: Endpoint {
         Endpoint(streaming: "/gtfs-rt/stream", access: access, logLevel: .debug) { request in
             let filter = try StreamFilter(request.query, includesAgency: includesAgency)
+            _ = try board.feedForReaders(.vehiclePositions)
             guard let reader = hub.join(filter) else {
                 throw HTTPError(
                     status: 503,

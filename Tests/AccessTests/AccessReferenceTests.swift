@@ -10,7 +10,7 @@ import Web
 @Suite(.timeLimit(.minutes(3))) struct AccessReferenceTests {
     /// Routes that no endpoint uses yet, each with the reason.
     private static let unbuilt = [
-        "/api/v1/admin/rider/": "ingest does not list rides yet",
+        "/api/v1/admin/rider/": "ingest does not list rides yet"
     ]
 
     private struct Row: Hashable {

@@ -67,6 +67,7 @@ extension Drills {
             await watch.stop()
 
             #expect(result.acknowledgements.count > Int(seconds * 150), "the load was there")
+            #expect(result.unanswered == 0)
             #expect(
                 result.others.keys.allSatisfy { [0, 429, 503].contains($0) },
                 "\(result.samples)"

@@ -5,7 +5,7 @@ import RealtimeFeed
 import Testing
 import Transit
 
-/// How long the drills take: `make test` runs the short form, `make soak` the long one.
+/// How long the drills take: `make test` runs the short form, `make fleet` the long one.
 enum DrillLength {
     static let isLong = ProcessInfo.processInfo.environment["ALONGSIDE_DRILL"] == "long"
 }

@@ -47,6 +47,7 @@ extension Drills {
             runner.stop()
             let result = await load
             #expect(result.acknowledgements.count > 500)
+            #expect(result.unanswered == 0)
             #expect(result.others.isEmpty, "\(result.others) \(result.samples)")
             let longest = result.latency(1)
             print("longest wait \((longest * 100).rounded() / 100) s")

@@ -79,9 +79,10 @@ enum IngestBench {
     /// A run in which every answer was an acknowledgement.
     @discardableResult
     private static func check(_ result: LoadResult) throws -> LoadResult {
-        guard result.others.isEmpty else {
+        guard result.others.isEmpty, result.unanswered == 0 else {
             throw LoadFailure(
-                "not every batch was acknowledged: \(result.others) \(result.samples)"
+                "not every batch was acknowledged: \(result.others) \(result.samples), "
+                    + "\(result.unanswered) unanswered"
             )
         }
         return result

@@ -18,6 +18,8 @@ struct LoadConnection {
     private var output: ArraySlice<UInt8> = []
     private var input: [UInt8] = []
     private(set) var isBusy = false
+    /// Why the connection was given up while it was made or written to.
+    private var fault = ""
 
     init(port: Int) { self.port = UInt16(port) }
 
@@ -38,10 +40,10 @@ struct LoadConnection {
     ///
     /// - Returns: The outcome once there is one.
     mutating func advance() -> Outcome? {
-        guard descriptor >= 0 else { return fail("no connection") }
+        guard descriptor >= 0 else { return fail(fault) }
         if !output.isEmpty {
             write()
-            return descriptor < 0 ? fail("cannot be sent: \(errno)") : nil
+            return descriptor < 0 ? fail(fault) : nil
         }
         var buffer = [UInt8](repeating: 0, count: 8192)
         let count = recv(descriptor, &buffer, buffer.count, 0)
@@ -66,7 +68,7 @@ struct LoadConnection {
     private mutating func connect() {
         let flags = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         descriptor = socket(AF_INET, flags | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { return }
+        guard descriptor >= 0 else { return giveUp("socket") }
         var yes: Int32 = 1
         let size = socklen_t(MemoryLayout<Int32>.size)
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, size)
@@ -79,7 +81,7 @@ struct LoadConnection {
                 Glibc.connect(descriptor, generic, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        if result < 0, errno != EINPROGRESS { close() }
+        if result < 0, errno != EINPROGRESS { giveUp("connect") }
     }
 
     private mutating func write() {
@@ -90,8 +92,13 @@ struct LoadConnection {
         if sent > 0 {
             output = output.dropFirst(sent)
         } else if errno != EAGAIN, errno != EINTR, errno != ENOTCONN {
-            close()
+            giveUp("send")
         }
+    }
+
+    private mutating func giveUp(_ operation: String) {
+        fault = "\(operation) failed: \(errno)"
+        close()
     }
 
     /// The answer, once all of it is there.

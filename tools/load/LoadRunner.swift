@@ -22,6 +22,8 @@ public struct LoadResult: Sendable {
     public var others: [Int: Int] = [:]
     /// What such an answer said, the first of each status.
     public var samples: [Int: String] = [:]
+    /// Requests that had no answer yet when the run was given up.
+    public var unanswered = 0
     /// How long the run took, in seconds.
     public var duration = 0.0
 
@@ -124,7 +126,9 @@ public final class LoadRunner: @unchecked Sendable {
                 carries[connection] = rider
                 connections[connection].send(request)
             }
-            for connection in wait(until: min(queue.nextTime ?? .infinity, now + 0.02), now) {
+            // Who is due waits for a free connection, and that for an answer.
+            let due = free.isEmpty ? .infinity : queue.nextTime ?? .infinity
+            for connection in wait(until: min(due, now + 0.02), now) {
                 guard let outcome = connections[connection].advance(),
                     let rider = carries[connection]
                 else { continue }
@@ -135,7 +139,11 @@ public final class LoadRunner: @unchecked Sendable {
             }
         }
         result.duration = Self.now - start
-        for index in connections.indices { connections[index].close() }
+        result.unanswered = busy
+        for index in connections.indices {
+            connections[index].close()
+            carries[index] = nil
+        }
         return result
     }
 
@@ -205,7 +213,7 @@ public final class LoadRunner: @unchecked Sendable {
             // As Retry-After says.
             queue.add(index, at: now + 2)
         case .failed(let reason):
-            note(0, Array(reason.utf8)[...], &result)
+            note(0, Array("\(reason), \(now - sent) s after it was sent".utf8)[...], &result)
             queue.add(index, at: now + 0.2)
         }
     }

@@ -57,7 +57,10 @@ extension HTTPRequest {
 
     private var hasJSONMediaType: Bool {
         guard let type = headers.first("Content-Type") else { return false }
-        let essence = type.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }
-        return essence.lowercased() == "application/json"
+        // Bytes, not characters: this is asked of every report.
+        let essence = type.utf8.prefix { $0 != 0x3B }.filter { $0 != 0x20 && $0 != 0x09 }
+        return essence.elementsEqual("application/json".utf8) { byte, wanted in
+            byte == wanted || ((0x41...0x5A).contains(byte) && byte | 0x20 == wanted)
+        }
     }
 }

@@ -86,10 +86,11 @@ struct SegmentGrid: Sendable {
         var chosen = best
         // Most places have one candidate, and that needs no price.
         var lowest: Double?
-        for hit in hits where hit.squaredDistance <= limit && hit.segment != best.segment {
-            // Beside the best one nothing further off is a minimum, and that is what most hits are.
-            let isBeside = abs(hit.segment - best.segment) == 1
-            if isBeside, hit.squaredDistance > best.squaredDistance { continue }
+        for hit in hits where hit.squaredDistance <= limit {
+            // Most hits are the best one, which is in several cells, or beside it, where nothing further
+            // off is a minimum.
+            let steps = abs(hit.segment - best.segment)
+            if steps <= 1, steps == 0 || hit.squaredDistance > best.squaredDistance { continue }
             guard plane.isLocalMinimum(hit, place) else { continue }
             // A segment in two cells, or two segments that meet at the nearest place.
             if hit.along == chosen.along {

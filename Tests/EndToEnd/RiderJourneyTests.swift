@@ -24,8 +24,10 @@ extension EndToEnd {
         ) async throws {
             let product = try await Product.ready(environment: wire.environment)
             let now = TestRider.now
-            // Old enough that the estimate's age can be waited out: gone at 90 s.
-            let old = (0..<6).map { now - 80 - 5 * Int64(5 - $0) }
+            // Old enough that the estimate's age can be waited out, gone at 90 s; young enough to be
+            // seen before on a busy machine.
+            let age: Int64 = 65
+            let old = (0..<6).map { now - age - 5 * Int64(5 - $0) }
             let first = try await TestRider(product)
             let second = try await TestRider(product)
             for rider in [first, second] {
@@ -36,7 +38,7 @@ extension EndToEnd {
                 #expect(answer["corroboration"] as? String == "unavailable")
             }
 
-            try await eventually("published", within: .seconds(8)) {
+            try await eventually("published", within: .seconds(20)) {
                 try await !entities(product).isEmpty
             }
             let entity = try #require(try await entities(product).first)
@@ -45,7 +47,7 @@ extension EndToEnd {
             #expect(entity.vehicle?.vehicle?.id == VehicleID(entity.id))
             #expect(entity.vehicle?.vehicle?.label == "Rider-reported")
             #expect(entity.vehicle?.trip?.routeID == first.trip.routeID)
-            #expect(entity.vehicle?.timestamp == UInt64(now - 80))
+            #expect(entity.vehicle?.timestamp == UInt64(now - age))
             #expect(entity.vehicle?.currentStatus == .inTransitTo)
 
             let status = try await product.get(
@@ -66,10 +68,10 @@ extension EndToEnd {
             #expect(late.status == 409)
             #expect(try TestRider.object(late)["end_reason"] as? String == "off_route")
 
-            try await eventually("gone 90 s after the last fix", within: .seconds(30)) {
+            try await eventually("gone 90 s after the last fix", within: .seconds(45)) {
                 try await entities(product).isEmpty
             }
-            #expect(TestRider.now >= now - 80 + 90)
+            #expect(TestRider.now >= now - age + 90)
 
             let summary = try TestRider.object(try await first.end("arrived"))
             let points = try #require(summary["summary"] as? [String: Any])

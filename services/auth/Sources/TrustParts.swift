@@ -14,6 +14,7 @@ struct TrustParts: Sendable {
     let revocations: Revocations
     let erasures: Erasures
     let verifiers: VerifierQuestions
+    let exports: [ExportSource]
     private let database: Database
     private let now: @Sendable () -> UnixSeconds
     private let logger: Logger
@@ -26,6 +27,7 @@ struct TrustParts: Sendable {
     ///   - announce: Reads new revocations at once and publishes them.
     ///   - verifiers: Asked to forget riders and what they know of them.
     ///   - owners: Everybody who stores something about subjects.
+    ///   - exports: Everybody who tells what is stored about accounts.
     ///   - logger: Hears of erasures by their own ids.
     init(
         database: Database,
@@ -33,6 +35,7 @@ struct TrustParts: Sendable {
         announcing announce: @escaping @Sendable () async -> Void = {},
         verifiers: VerifierQuestions,
         owners: [ErasureOwner],
+        exports: [ExportSource] = [],
         logger: Logger = .silent
     ) {
         let riders: Erasures.Deletion = { id, connection throws(DatabaseError) in
@@ -50,6 +53,7 @@ struct TrustParts: Sendable {
             logger: logger
         )
         self.verifiers = verifiers
+        self.exports = exports
         self.database = database
         now = clock.now
         self.logger = logger
@@ -66,6 +70,7 @@ struct TrustParts: Sendable {
             announcing: { await view.look() },
             verifiers: verifiers,
             owners: ErasureOwners.all(bus, verifiers),
+            exports: ExportSource.all(bus),
             logger: context.logger
         )
     }

@@ -1,0 +1,120 @@
+import Foundation
+import Testing
+import Web
+
+extension EndToEnd {
+    /// Friends and circles through the gateway, until one of the friends is forgotten.
+    @Suite(.timeLimit(.minutes(3))) struct CircleJourneyTests {
+        @Test func `friends share a circle until one deletes the account`() async throws {
+            let product = try await Product.ready()
+            let anna = try await Member("anna_of_the_hill", product)
+            let ben = try await Member("ben_of_the_lake", product)
+
+            let asked = try await anna.post("/api/friends/requests", ["username": ben.handle])
+            #expect(asked.status == 200)
+            let pending = try await ben.riders()
+            #expect(pending.count == 1)
+            let answered = try await ben.post(
+                "/api/friends/requests/\(anna.id)/respond",
+                ["accept": true]
+            )
+            #expect(answered.status == 200)
+
+            let made = try await anna.post("/api/circles", ["name": "The quiet circle"])
+            #expect(made.status == 201)
+            let circle = try #require(TestRider.object(made)["id"] as? String)
+            let invitation = "/api/groups/\(circle)/invitations"
+            #expect(try await anna.post(invitation, ["username": ben.handle]).status == 200)
+            let accepted = try await ben.post(invitation + "/respond", ["accept": true])
+            #expect(accepted.status == 200)
+
+            let sharing = "/api/circles/\(circle)/sharing"
+            #expect(try await anna.send(.put, sharing, ["sharing": true]).status == 200)
+            let positions = "/api/circles/\(circle)/positions"
+            let fix: [String: Any] = ["latitude": 47.61, "longitude": -122.33]
+            #expect(try await anna.post(positions, fix).status < 300)
+            let seen = try await ben.get(positions)
+            #expect(seen.headers.first("Cache-Control") == "no-store")
+            let fixes = try #require(TestRider.object(seen)["fixes"] as? [[String: Any]])
+            #expect(fixes.map { $0["riderId"] as? String } == [anna.id])
+            #expect(fixes.first?["latitude"] as? Double == 47.61)
+
+            let export = try await anna.get("/api/me/export")
+            let exported = String(decoding: export.body, as: UTF8.self)
+            #expect(export.status == 200)
+            for part in [anna.id, ben.handle, "The quiet circle", "47.61"] {
+                #expect(exported.contains(part), "\(part)")
+            }
+
+            #expect(try await product.tables(holding: anna.id) != [])
+            let gone = try await anna.send(.delete, "/api/me", ["password": Member.password])
+            #expect(gone.status == 204)
+            for trace in [anna.id, anna.handle] {
+                #expect(try await product.tables(holding: trace) == [], "\(trace)")
+                #expect(try product.files(holding: trace) == [], "\(trace)")
+            }
+            #expect(try await ben.riders().isEmpty)
+            let left = try #require(
+                TestRider.object(try await ben.get(positions))["fixes"] as? [[String: Any]]
+            )
+            #expect(left.isEmpty)
+            try await product.remove()
+        }
+    }
+}
+
+/// Somebody with an account.
+private struct Member {
+    static let password = "a long enough password"
+
+    let handle: String
+    let id: String
+    private let token: String
+    private let product: Product
+
+    /// Signs up.
+    init(_ handle: String, _ product: Product) async throws {
+        self.handle = handle
+        self.product = product
+        let body = try JSONSerialization.data(
+            withJSONObject: ["handle": handle, "password": Self.password]
+        )
+        let answer = try await product.post(
+            "/api/v1/auth/register",
+            String(decoding: body, as: UTF8.self)
+        )
+        try #require(answer.status == 201, "\(String(decoding: answer.body, as: UTF8.self))")
+        token = try #require(TestRider.object(answer)["access_token"] as? String)
+        let me = try await product.get("/api/me", token: token)
+        id = try #require(TestRider.object(me)["id"] as? String)
+    }
+
+    func get(_ path: String) async throws -> HTTPClientResponse {
+        try await product.get(path, token: token)
+    }
+
+    func post(_ path: String, _ fields: [String: Any]) async throws -> HTTPClientResponse {
+        try await send(.post, path, fields)
+    }
+
+    func send(
+        _ method: HTTPMethod,
+        _ path: String,
+        _ fields: [String: Any]
+    ) async throws -> HTTPClientResponse {
+        try await product.client.send(
+            method,
+            product.url + path,
+            headers: [
+                ("Authorization", "Bearer \(token)"), ("Content-Type", "application/json"),
+            ],
+            body: Array(try JSONSerialization.data(withJSONObject: fields))
+        )
+    }
+
+    /// Friends and who has asked.
+    func riders() async throws -> [[String: Any]] {
+        let answer = try await get("/api/friends")
+        return try #require(TestRider.object(answer)["riders"] as? [[String: Any]])
+    }
+}

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import Web
 
-extension EndToEnd {
+extension EndToEnd.People {
     /// Friends and circles through the gateway, until one of the friends is forgotten.
     @Suite(.timeLimit(.minutes(3))) struct CircleJourneyTests {
         @Test func `friends share a circle until one deletes the account`() async throws {

@@ -3,7 +3,7 @@ import Testing
 import Transit
 import Web
 
-extension EndToEnd {
+extension EndToEnd.People {
     /// A rider is forgotten by every service of a running fleet (architecture, section 8).
     ///
     /// What is searched is what we store: every row of every table, and every file of the data folder

@@ -4,7 +4,7 @@ import Testing
 import Transit
 import Web
 
-extension EndToEnd {
+extension EndToEnd.Rides {
     @Suite(.timeLimit(.minutes(5))) struct KillDrillTests {
         @Test func `every process is killed during a ride and no acknowledged point is missing`()
             async throws

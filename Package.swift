@@ -79,6 +79,7 @@ let cLibraries: [Target] = [
     cLibrary("CZeroMQ", apt: "libzmq3-dev"),
     cLibrary("CLibPQ", pkgConfig: "libpq", apt: "libpq-dev"),
     cLibrary("CMicrohttpd", apt: "libmicrohttpd-dev"),
+    cLibrary("CWslay", apt: "libwslay-dev"),
     cLibrary("CCurl", apt: "libcurl4-openssl-dev"),
     cLibrary("CSodium", apt: "libsodium-dev"),
     cLibrary("CZip", apt: "libzip-dev"),
@@ -124,7 +125,7 @@ let shared: [Target] = [
     library(
         "Web",
         path: "shared/web",
-        dependencies: ["Telemetry", "CMicrohttpd", "CCurl", "CZlib", "CLinux"]
+        dependencies: ["Telemetry", "CMicrohttpd", "CWslay", "CCurl", "CZlib", "CLinux"]
     ),
     library(
         "ServiceKit",
@@ -171,7 +172,7 @@ let services: [Target] =
         migrations: true
     )
     + service("groups", "Groups", dependencies: ["Database", "Bus"], migrations: true)
-    + service("relay", "Relay", dependencies: ["Bus"])
+    + service("relay", "Relay", dependencies: ["Bus", "Database", "CLinux"], migrations: true)
 
 let clients: [Target] = [
     library(
@@ -206,8 +207,9 @@ let tools: [Target] = [
         "LoadKit",
         path: "tools/load",
         dependencies: [
-            "AuthService", "Bus", "Database", "FeedService", "Schedule", "ServiceKit", "Telemetry",
-            "TestKit", "Transit", "VerifierService", "Web", "CLinux",
+            "AuthService", "Bus", "Database", "FeedService", "GroupsService", "RelayService",
+            "Schedule", "ServiceKit", "Telemetry", "TestKit", "Transit", "VerifierService", "Web",
+            "CLinux",
         ]
     ),
     executable(
@@ -226,7 +228,9 @@ let fuzzing: [Target] =
         library(
             "FuzzChecks",
             path: "fuzz/Checks",
-            dependencies: ["RiderIngestService", "Messages", "RealtimeFeed", "Web"]
+            dependencies: [
+                "RiderIngestService", "RelayService", "Messages", "RealtimeFeed", "Transit", "Web",
+            ]
         )
     ]
     // Without `--sanitize=fuzzer` these have no main function.
@@ -236,6 +240,8 @@ let fuzzing: [Target] =
             executable("fuzz-positions", path: "fuzz/Positions", dependencies: ["FuzzChecks"]),
             executable("fuzz-messages", path: "fuzz/Messages", dependencies: ["FuzzChecks"]),
             executable("fuzz-feeds", path: "fuzz/Feeds", dependencies: ["FuzzChecks"]),
+            executable("fuzz-frames", path: "fuzz/Frames", dependencies: ["FuzzChecks"]),
+            executable("fuzz-sockets", path: "fuzz/Sockets", dependencies: ["FuzzChecks"]),
         ])
 
 let testTargets: [Target] = [
@@ -315,6 +321,14 @@ let testTargets: [Target] = [
             "GroupsService", "Bus", "Database", "Messages", "ServiceKit", "Telemetry", "Transit",
             "Web", "TestKit",
         ]
+    ),
+    tests(
+        "RelayTests",
+        dependencies: [
+            "RelayService", "GroupsService", "AuthService", "Bus", "Database", "Messages",
+            "ServiceKit", "Telemetry", "Transit", "Web", "TestKit",
+        ],
+        exclude: ["live_client.py"]
     ),
     tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit"]),
     tests("ReplayTests", dependencies: ["Replay", "Schedule", "Transit", "Verification"]),

@@ -158,7 +158,7 @@ public enum Auth {
             var json = JSONWriter()
             json.beginObject()
             json.member("rider", rider)
-            json.member("social", false)
+            json.member("social", true)
             json.member("signup", signUp)
             json.member("version", ProductVersion.current)
             json.endObject()

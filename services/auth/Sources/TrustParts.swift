@@ -24,7 +24,7 @@ struct TrustParts: Sendable {
     /// - Parameters:
     ///   - database: Auth's pool.
     ///   - clock: The application clock.
-    ///   - announce: Reads new revocations at once and publishes them.
+    ///   - announce: Reads new revocations at once, publishes them and has sockets closed.
     ///   - verifiers: Asked to forget riders and what they know of them.
     ///   - owners: Everybody who stores something about subjects.
     ///   - exports: Everybody who tells what is stored about accounts.
@@ -64,10 +64,15 @@ struct TrustParts: Sendable {
         let (bus, view) = (context.bus, context.revocations)
         RevocationTopic.publish(view, on: bus)
         let verifiers = VerifierQuestions(bus)
+        let relays = RelayNotice(bus, metrics: context.metrics)
         self.init(
             database: context.database,
             clock: context.clock,
-            announcing: { await view.look() },
+            announcing: {
+                await view.look()
+                // The change is made: a caller who is gone does not take it back.
+                await Task { await relays.tell() }.value
+            },
             verifiers: verifiers,
             owners: ErasureOwners.all(bus, verifiers),
             exports: ExportSource.all(bus),

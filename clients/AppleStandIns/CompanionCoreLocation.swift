@@ -1,4 +1,5 @@
 // Stand-in module: CoreLocation
+// swift-format-ignore-file: BeginDocumentationCommentWithOneLineSummary
 public import Foundation
 
 /// iOS 2.0, https://developer.apple.com/documentation/corelocation/kcllocationaccuracybest

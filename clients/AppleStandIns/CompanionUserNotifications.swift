@@ -1,4 +1,5 @@
 // Stand-in module: UserNotifications
+// swift-format-ignore-file: BeginDocumentationCommentWithOneLineSummary
 public import Foundation
 
 /// iOS 10.0, https://developer.apple.com/documentation/usernotifications/unauthorizationoptions

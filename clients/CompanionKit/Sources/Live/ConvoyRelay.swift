@@ -9,7 +9,7 @@ public actor ConvoyRelay {
     /// Positions go out no oftener, by the uptime.
     public static let sendInterval = Duration.seconds(2)
     /// Between two looks at the session, the peers' time and the token's.
-    static let housekeepingInterval = Duration.seconds(1)
+    static let housekeepingInterval = Duration.seconds(5)
     /// A token is replaced this long before it ends.
     static let tokenMargin = Duration.seconds(60)
     /// Between two tries to replace it.
@@ -269,7 +269,10 @@ public actor ConvoyRelay {
     // MARK: - Details
 
     /// Notices that somebody else signed in, or nobody is signed in any more.
-    func checkSession() async {
+    ///
+    /// Everything that sends does so first, and so does a timer; an app that signs somebody out
+    /// calls it to have the connection closed at once.
+    public func checkSession() async {
         let state = await session.state()
         self.state.me = state.account?.id
         defer { epoch = state.epoch }

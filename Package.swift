@@ -179,7 +179,8 @@ let clients: [Target] = [
         "VehiclePositionsKit",
         path: "clients/VehiclePositionsKit/Sources",
         dependencies: []
-    )
+    ),
+    library("CompanionKit", path: "clients/CompanionKit/Sources"),
 ]
 
 let tools: [Target] = [
@@ -331,6 +332,7 @@ let testTargets: [Target] = [
         exclude: ["live_client.py"]
     ),
     tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit"]),
+    tests("CompanionKitTests", dependencies: ["CompanionKit"]),
     tests("ReplayTests", dependencies: ["Replay", "Schedule", "Transit", "Verification"]),
     tests(
         "ToolsTests",
@@ -363,6 +365,7 @@ let products: [Product] =
         ? []
         : [
             .library(name: "VehiclePositionsKit", targets: ["VehiclePositionsKit"]),
+            .library(name: "CompanionKit", targets: ["CompanionKit"]),
             .executable(name: "auth", targets: ["AuthMain"]),
             .executable(name: "rider-ingest", targets: ["RiderIngestMain"]),
             .executable(name: "verifier", targets: ["VerifierMain"]),

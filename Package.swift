@@ -316,13 +316,14 @@ let testTargets: [Target] = [
             "Web", "TestKit",
         ]
     ),
-    tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit"]),
+    tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit", "TestKit", "Web"]),
     tests("ReplayTests", dependencies: ["Replay", "Schedule", "Transit", "Verification"]),
     tests(
         "ToolsTests",
         dependencies: [
-            "AuthService", "Database", "Operations", "RiderSimMain", "RiderSimulation",
-            "ServiceKit", "Telemetry", "TestKit", "Transit", "VehiclePositionsKit", "Web",
+            "AuthService", "Bus", "Database", "Messages", "Operations", "RiderIngestService",
+            "RiderSimMain", "RiderSimulation", "ServiceKit", "Telemetry", "TestKit", "Transit",
+            "VehiclePositionsKit", "Web", "CCurl",
         ]
     ),
     tests(
@@ -331,7 +332,7 @@ let testTargets: [Target] = [
             "Database", "Operations", "RealtimeFeed", "Schedule", "Telemetry", "TestKit", "Transit",
             "Web",
             "AuthMain", "RiderIngestMain", "VerifierMain", "FeedMain", "GroupsMain", "RelayMain",
-            "RiderSimMain", "AlongsideMain",
+            "RiderSimMain", "AlongsideMain", "VehiclePositionsKit",
         ]
     ),
 ]

@@ -331,14 +331,15 @@ let testTargets: [Target] = [
         ],
         exclude: ["live_client.py"]
     ),
-    tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit"]),
+    tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit", "TestKit", "Web"]),
     tests("CompanionKitTests", dependencies: ["CompanionKit"]),
     tests("ReplayTests", dependencies: ["Replay", "Schedule", "Transit", "Verification"]),
     tests(
         "ToolsTests",
         dependencies: [
-            "AuthService", "Database", "Operations", "RiderSimMain", "RiderSimulation",
-            "ServiceKit", "Telemetry", "TestKit", "Transit", "VehiclePositionsKit", "Web",
+            "AuthService", "Bus", "Database", "Messages", "Operations", "RiderIngestService",
+            "RiderSimMain", "RiderSimulation", "ServiceKit", "Telemetry", "TestKit", "Transit",
+            "VehiclePositionsKit", "Web", "CCurl",
         ]
     ),
     tests(
@@ -347,7 +348,7 @@ let testTargets: [Target] = [
             "Database", "Operations", "RealtimeFeed", "Schedule", "Telemetry", "TestKit", "Transit",
             "Web",
             "AuthMain", "RiderIngestMain", "VerifierMain", "FeedMain", "GroupsMain", "RelayMain",
-            "RiderSimMain", "AlongsideMain",
+            "RiderSimMain", "AlongsideMain", "VehiclePositionsKit",
         ]
     ),
 ]

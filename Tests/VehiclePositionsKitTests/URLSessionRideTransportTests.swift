@@ -96,6 +96,46 @@ import FoundationNetworking
         #expect(RedirectPolicy.isSameOrigin(first, second) == follows)
     }
 
+    @Test(arguments: [
+        ("gzip", true), ("br, GZIP;q=0.5", true), ("gzip ; q=1", true), ("identity", false),
+        ("gzip;q=0", false), ("gzip;q=x", false), ("gzipped", false), ("", false),
+    ])
+    func `reads which codings a server takes`(list: String, accepts: Bool) {
+        #expect(URLSessionRideTransport.namesGzip(list) == accepts)
+    }
+
+    @Test func `says how a body is packed`() async throws {
+        let request = RiderRequest(
+            method: "POST",
+            path: "/a",
+            body: Data([1]),
+            contentEncoding: "gzip"
+        )
+        let transport = wire.transport(allowsInsecure: false)
+        let answer = try await transport.send(request, baseURL: URL(string: "https://a.example")!)
+        let sent = try #require(wire.requests.withLock { $0.first })
+        #expect(sent.value(forHTTPHeaderField: "Content-Encoding") == "gzip")
+        #expect(answer.acceptsGzip == false)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `gives up on a server that drips`() async throws {
+        let server = try DrippingServer()
+        defer { server.stop() }
+        let exchange = SessionExchange(bodyLimitBytes: 1 << 16)
+        let session = exchange.makeSession(timeoutSeconds: 1)
+        var request = URLRequest(
+            url: try #require(URL(string: "http://127.0.0.1:\(server.port)/")),
+            timeoutInterval: 1
+        )
+        request.httpMethod = "GET"
+        let begun = ContinuousClock.now
+        await #expect(throws: (any Error).self) { try await exchange.run(request, on: session) }
+        // It would drip for a minute.
+        #expect(ContinuousClock.now - begun < .seconds(30))
+        session.invalidateAndCancel()
+    }
+
     @Test(.timeLimit(.minutes(1)))
     func `carries a call over a real socket and refuses to be led away`() async throws {
         let other = try LoopbackServer { _ in "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}" }

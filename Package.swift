@@ -325,6 +325,12 @@ let testTargets: [Target] = [
             "ServiceKit", "Telemetry", "TestKit", "Transit", "VehiclePositionsKit", "Web",
         ]
     ),
+    // What operators start: images, compose file, gateway, alerts, and what is written about them.
+    tests(
+        "DeployTests",
+        dependencies: ["Operations", "ServiceKit", "Database", "TestKit", "Transit", "Web"],
+        exclude: ["compose.py"]
+    ),
     tests(
         "EndToEnd",
         dependencies: [

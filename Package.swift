@@ -305,9 +305,11 @@ let testTargets: [Target] = [
     tests(
         "FleetDrills",
         dependencies: [
-            "LoadKit", "Database", "RealtimeFeed", "Transit",
-            "AuthMain", "RiderIngestMain", "VerifierMain", "FeedMain", "AlongsideMain",
-        ]
+            "LoadKit", "Database", "RealtimeFeed", "TestKit", "Transit", "Web",
+            "AuthMain", "RiderIngestMain", "VerifierMain", "FeedMain", "GroupsMain", "RelayMain",
+            "AlongsideMain",
+        ],
+        exclude: ["relay.py"]
     ),
     tests(
         "GroupsTests",

@@ -31,21 +31,13 @@ struct OpenAPIDocument {
             OpenAPIV31SpecValidator(document).validate()
             json.dump(document, sys.stdout)
             """
-        let python = Process()
-        python.executableURL = URL(fileURLWithPath: ProjectPaths.root + "/.venv/bin/python")
-        python.arguments = ["-c", script, ProjectPaths.root + "/docs/reference/openapi.yaml"]
-        let output = Pipe()
-        let complaints = Pipe()
-        python.standardOutput = output
-        python.standardError = complaints
-        try python.run()
-        let data = try output.fileHandleForReading.readToEnd() ?? Data()
-        let said = try complaints.fileHandleForReading.readToEnd() ?? Data()
-        python.waitUntilExit()
-        guard python.terminationStatus == 0 else {
-            throw StartFailure(description: String(decoding: said, as: UTF8.self))
-        }
-        try self.init(json: data)
+        let read = try FinishedProgram.python(
+            "-c",
+            script,
+            ProjectPaths.root + "/docs/reference/openapi.yaml"
+        )
+        guard read.status == 0 else { throw StartFailure(description: read.output) }
+        try self.init(json: Data(read.output.utf8))
     }
 
     private init(json: Data) throws {

@@ -36,8 +36,7 @@ struct ComposeFile {
     /// - Parameter path: Below the repository's root.
     /// - Throws: With what the specification's reader says, when it is not valid.
     init(_ path: String = "deploy/docker-compose.yml") throws {
-        let read = try Program(
-            Program.python,
+        let read = try FinishedProgram.python(
             ProjectPaths.root + "/Tests/DeployTests/compose.py",
             path
         )

@@ -60,7 +60,7 @@ import Testing
     func `the scripts of the images parse`(name: String) throws {
         let path = "deploy/image/\(name)"
         let shell = try text(of: path).hasPrefix("#!/bin/bash") ? "bash" : "sh"
-        #expect(try Program(shell, "-n", path).status == 0)
+        #expect(try FinishedProgram([shell, "-n", path]).status == 0)
         #expect(FileManager.default.isExecutableFile(atPath: ProjectPaths.root + "/" + path))
     }
 }

@@ -28,8 +28,8 @@ import Testing
     func `the real gateway takes it under any name`(site: String) throws {
         let home = NSTemporaryDirectory() + "/alongside-caddy-\(UInt32.random(in: 0 ... .max))"
         defer { try? FileManager.default.removeItem(atPath: home) }
-        let check = try Program(
-            "caddy", "validate", "--config", Self.path, "--adapter", "caddyfile",
+        let check = try FinishedProgram(
+            ["caddy", "validate", "--config", Self.path, "--adapter", "caddyfile"],
             environment: ["SITE_ADDRESS": site, "HOME": home, "XDG_DATA_HOME": home]
         )
         #expect(check.status == 0, "\(check.output)")

@@ -166,6 +166,9 @@ struct Gateway: Sendable {
                 \t\t\t\tport \(port)
                 \t\t\t\trefresh 2s
                 \t\t\t}
+                \t\t\ttransport http {
+                \t\t\t\tdial_timeout 1s
+                \t\t\t}
 
                 """
         }

@@ -312,9 +312,11 @@ let testTargets: [Target] = [
     tests(
         "FleetDrills",
         dependencies: [
-            "LoadKit", "Database", "RealtimeFeed", "Transit",
-            "AuthMain", "RiderIngestMain", "VerifierMain", "FeedMain", "AlongsideMain",
-        ]
+            "LoadKit", "Database", "RealtimeFeed", "TestKit", "Transit", "Web",
+            "AuthMain", "RiderIngestMain", "VerifierMain", "FeedMain", "GroupsMain", "RelayMain",
+            "AlongsideMain",
+        ],
+        exclude: ["relay.py"]
     ),
     tests(
         "GroupsTests",
@@ -341,6 +343,12 @@ let testTargets: [Target] = [
             "RiderSimMain", "RiderSimulation", "ServiceKit", "Telemetry", "TestKit", "Transit",
             "VehiclePositionsKit", "Web", "CCurl",
         ]
+    ),
+    // What operators start: images, compose file, gateway, alerts, and what is written about them.
+    tests(
+        "DeployTests",
+        dependencies: ["Operations", "ServiceKit", "Database", "TestKit", "Transit", "Web"],
+        exclude: ["compose.py"]
     ),
     tests(
         "EndToEnd",

@@ -93,10 +93,8 @@ final class UpCommand {
         let upstreams = try startServices(installation, folder, shared, admin)
         let gateway = Gateway(
             routes: routes,
-            upstreams: upstreams,
-            supervisor: "127.0.0.1:\(ready.port)",
-            bind: bind,
-            port: port
+            upstreams: upstreams.mapValues { .addresses($0) },
+            site: .local(bind: bind, port: port, supervisor: "127.0.0.1:\(ready.port)")
         )
         try startGateway(gateway, folder)
         guard try waitUntilReady(folder, &signals) else { return }

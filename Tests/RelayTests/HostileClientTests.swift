@@ -80,8 +80,10 @@ import Web
         try await withPair { _, people, clients, _ in
             let (a, b) = clients
             a.sendRaw(bytes)
-            #expect(try await a.close() == code, "\(what)")
-            #expect(try await b.next("left")["user"].id == people.anna.id)
+            let told = try await a.close()
+            #expect(told == code, "\(what)")
+            let left = try await b.next("left")
+            #expect(left["user"].id == people.anna.id)
         }
     }
 

@@ -17,11 +17,11 @@ import Web
 /// How much data a ride of twenty minutes takes, measured on the wire before the real gateway.
 ///
 /// The riders' HTTP surface is the real one; its verifiers say that the ride is verified at once and
-/// published after two minutes.
+/// published after a minute.
 @Suite(.timeLimit(.minutes(3))) struct RideBudgetTests {
     /// Seed section 1.
     static let budgetBytes = 100_000
-    static let publishedAfterSeconds: Int64 = 120
+    static let publishedAfterSeconds: Int64 = 60
 
     enum Wire: String, CaseIterable {
         case http1 = "HTTP/1.1 and TLS"
@@ -38,6 +38,7 @@ import Web
         let caddy = try RunningCaddy(try caddyfile(wire, behind: behind, port: port))
         defer { caddy.stop() }
         try await caddy.waitUntilListening(on: port)
+        try await waitForCertificate(of: caddy, on: port)
         let relay = try CountingRelay(to: port)
         defer { relay.stop() }
         let curl = CurlExchange(usesHTTP2: wire == .http2, authority: caddy.authority)
@@ -54,20 +55,37 @@ import Web
             token: tokens.token(.rider, subject: rider)
         )
         #expect(measure.failures == [])
-        #expect(measure.summary?.points == RideOnTheWire.seconds)
+        // Each fix while the interval is five seconds, each second one after that.
+        #expect((600...660).contains(measure.summary?.points ?? 0))
         #expect(relay.connections == 1)
         #expect(versions.withLock { $0 } == [wire == .http2 ? "HTTP/2" : "HTTP/1.1"])
-        // Every five seconds for two minutes, then as often as twelve fixes come together.
-        #expect((110...125).contains(measure.uploads))
+        // Every five seconds for a minute, then every fifteen.
+        #expect((85...93).contains(measure.uploads))
         print(
             """
-            a ride of 20 minutes, 1200 fixes in \(measure.uploads) uploads: \
+            a ride of 20 minutes, \(measure.summary?.points ?? 0) fixes in \(measure.uploads) uploads: \
             \(relay.bytes) bytes over \(wire.rawValue), \
             of them \(measure.sentBodies) bodies sent and \(measure.receivedBodies) received
             """
         )
         if wire == .http2 { #expect(relay.bytes <= Self.budgetBytes) }
         await server.shutdown(within: .zero)
+    }
+
+    /// Caddy listens before it has signed its certificate.
+    private func waitForCertificate(of caddy: RunningCaddy, on port: Int) async throws {
+        let url = try #require(URL(string: "https://localhost:\(port)/ready"))
+        let curl = CurlExchange(usesHTTP2: true, authority: caddy.authority)
+        let deadline = ContinuousClock.now + .seconds(20)
+        while true {
+            do {
+                _ = try await curl.run(URLRequest(url: url))
+                return
+            } catch {
+                guard ContinuousClock.now < deadline else { throw error }
+                try await Task.sleep(for: .milliseconds(50))
+            }
+        }
     }
 
     // MARK: - The server

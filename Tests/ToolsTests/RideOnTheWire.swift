@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 import TestKit
-import VehiclePositionsKit
+
+@testable import VehiclePositionsKit
 
 /// A clock that a test moves second by second.
 final class SteppedClock: RideClock {
@@ -119,10 +120,8 @@ struct RideOnTheWire {
         var random = SeededGenerator(seed: 20)
         for second in 1...Self.seconds {
             clock.step()
-            source.send(fix(second, at: clock.now, &random))
-            repeat {
-                for _ in 0..<20 { await Task.yield() }
-            } while await watched.underWay > 0
+            await source.feed(fix(second, at: clock.now, &random))
+            while await reporter.isUploading { await Task.yield() }
         }
         await reporter.end(reason: .arrived)
         var measure = Measure()
@@ -153,18 +152,52 @@ struct RideOnTheWire {
     }
 }
 
-/// Positions that a test hands over.
+extension RideReporter {
+    /// Whether a batch waits for its answer.
+    var isUploading: Bool {
+        guard let uploads = ride?.uploads else { return false }
+        return uploads.unacknowledged.count > uploads.buffer.count
+    }
+}
+
+/// Positions that a test hands over one by one.
 final class StreamedLocations: LocationSource {
     struct Handle: BackgroundActivityHandle {
         func invalidate() {}
     }
 
-    private let stream: AsyncThrowingStream<LocationSample, any Error>
-    private let continuation: AsyncThrowingStream<LocationSample, any Error>.Continuation
+    private struct State {
+        var sample: LocationSample?
+        /// How often the reporter came for a sample; it has dealt with all those before.
+        var visits = 0
+    }
 
-    init() { (stream, continuation) = AsyncThrowingStream.makeStream() }
+    private let state = Mutex(State())
 
-    func updates() -> AsyncThrowingStream<LocationSample, any Error> { stream }
+    func updates() -> AsyncThrowingStream<LocationSample, any Error> {
+        AsyncThrowingStream {
+            self.state.withLock { $0.visits += 1 }
+            while !Task.isCancelled {
+                let sample = self.state.withLock { state in
+                    defer { state.sample = nil }
+                    return state.sample
+                }
+                if let sample { return sample }
+                await Task.yield()
+            }
+            return nil
+        }
+    }
+
     func beginBackgroundActivity() -> any BackgroundActivityHandle { Handle() }
-    func send(_ sample: LocationSample) { continuation.yield(sample) }
+
+    /// Returns once the reporter has dealt with the sample.
+    func feed(_ sample: LocationSample) async {
+        while state.withLock({ $0.visits }) == 0 { await Task.yield() }
+        let visits = state.withLock { state in
+            state.sample = sample
+            return state.visits
+        }
+        while state.withLock({ $0.visits }) == visits { await Task.yield() }
+    }
 }

@@ -15,27 +15,34 @@ import Testing
         func clear() { kept.withLock { $0.data = nil } }
     }
 
+    static let epoch = Date(timeIntervalSince1970: 1_800_000_000)
+
     let journal = Journal()
-    let clock = ManualRideClock()
     let credentials = RiderCredentials(
         installationID: RideFixture.installationID,
         riderID: "rider-1",
         token: "token-1"
     )
 
-    /// A reporter of the app's first process or of a later one.
+    /// A reporter of the app's first process, or of one that many seconds later.
+    ///
+    /// Each has a clock of its own: a process whose clock stands still is as good as ended.
     func process(
+        later seconds: Double = 0,
         _ credentials: RiderCredentials? = nil,
         _ configure: (inout RideReporterConfiguration) -> Void = { _ in }
     ) throws -> RideFixture {
-        try RideFixture(credentials: credentials ?? self.credentials, clock: clock) {
+        try RideFixture(
+            credentials: credentials ?? self.credentials,
+            clock: ManualRideClock(now: Self.epoch.addingTimeInterval(seconds))
+        ) {
             $0.journal = journal
             configure(&$0)
         }
     }
 
-    /// Starts a ride, takes some fixes and forgets the process without a word, as the system does.
-    func leaveBehind(_ change: (FakeRideTransport) async -> Void = { _ in }) async throws {
+    /// Starts a ride and leaves it after six seconds and five fixes, of which the last was not saved.
+    func leaveBehind() async throws {
         let ride = try process()
         let destination = #"{"stop_id":"S","latitude":47.61,"longitude":-122.33}"#
         let started = RiderResponse(
@@ -44,25 +51,25 @@ import Testing
             acceptsGzip: true
         )
         await ride.transport.always(.start, .full(started))
-        await change(ride.transport)
+        await ride.transport.always(.positions, .deaf)
         _ = try await ride.start()
         await ride.locations.feed(ride.fixes(1))
-        clock.advance(seconds: 4)
+        ride.clock.advance(seconds: 4)
         await ride.locations.feed(ride.fixes(2, from: 200))
-        clock.advance(seconds: 2)
+        await ride.clock.sleeper(of: .seconds(5))
+        ride.clock.advance(seconds: 2)
+        await ride.transport.arrival(of: .positions)
         await ride.locations.feed(ride.fixes(1, from: 400))
         #expect(journal.load() != nil)
     }
 
     @Test func `a ride goes on with its positions, its destination and its id`() async throws {
-        try await leaveBehind { await $0.always(.positions, .deaf) }
-        let begun = clock.now.addingTimeInterval(-6).timeIntervalSince1970
-        clock.advance(seconds: 300)
-        let next = try process()
+        try await leaveBehind()
+        let next = try process(later: 306)
         let stream = try #require(try await next.reporter.resume())
         #expect(await next.reporter.currentState == .pending)
         #expect(next.locations.handles.count == 1)
-        await next.locations.feed(next.fixes(1, from: 1112))
+        next.locations.send(next.fixes(1, from: 1112))
         let events = await stream.all()
         #expect(events.first == .started(rideID: "ride-1"))
         guard case .ended(.arrived, let summary) = events.last else {
@@ -72,7 +79,8 @@ import Testing
         #expect(summary != nil)
         // The first fix of the first process is the start of the way to the destination.
         let times = try await next.uploadedTimes().flatMap { $0 }
-        #expect(times.map { $0 - Int64(begun) } == [0, 4, 5, 6, 306])
+        let first = Int64(Self.epoch.timeIntervalSince1970)
+        #expect(times.map { $0 - first } == [0, 4, 5, 306])
         let uploads = await next.transport.requests(.positions)
         #expect(uploads.allSatisfy { $0.path.contains("/ride-1/") && $0.bearerToken == "token-1" })
         #expect(uploads.allSatisfy { $0.contentEncoding == "gzip" })
@@ -81,31 +89,34 @@ import Testing
         #expect(journal.load() == nil)
     }
 
-    @Test func `counts go on, and what was acknowledged is not sent again`() async throws {
+    @Test func `what was acknowledged is not sent again`() async throws {
         let first = try process()
         _ = try await first.start()
         await first.locations.feed(first.fixes(2))
-        await clock.pass(.seconds(5))
-        await clock.sleeper(of: .seconds(5))
-        clock.advance(seconds: 4)
+        await first.clock.pass(.seconds(5))
+        await first.clock.sleeper(of: .seconds(5))
+        first.clock.advance(seconds: 4)
         await first.locations.feed(first.fixes(1))
-        clock.advance(seconds: 1)
-        let next = try process()
+        await first.clock.sleeper(of: .seconds(5))
+        first.clock.advance(seconds: 1)
+        await first.transport.arrival(of: .positions, count: 2)
+        let next = try process(later: 12)
         let stream = try #require(try await next.reporter.resume())
         await next.locations.feed(next.fixes(1))
         await next.reporter.end()
+        // The third fix of the first process may have been on its way: it goes out once more.
         #expect(try await next.uploads().reduce(0, +) == 2)
         #expect(await stream.ending() == .userRequested)
     }
 
-    @Test(arguments: [(593.0, true), (594.0, true), (601.0, false), (-60.0, false)])
+    // The first process saved the ride at its sixth second.
+    @Test(arguments: [(606.0, true), (607.0, false), (6.0, true), (5.0, false)])
     func `ten minutes are the limit, and a clock that was set back is none`(
         later: Double,
         resumes: Bool
     ) async throws {
         try await leaveBehind()
-        clock.advance(seconds: later)
-        let next = try process()
+        let next = try process(later: later)
         let stream = try await next.reporter.resume()
         #expect((stream != nil) == resumes)
         if !resumes { #expect(journal.load() == nil) }
@@ -116,18 +127,19 @@ import Testing
         async throws
     {
         try await leaveBehind()
-        let elsewhere = try process { $0.serverURL = URL(string: "https://other.example")! }
+        let other = try #require(URL(string: "https://other.example"))
+        let elsewhere = try process(later: 9) { $0.serverURL = other }
         #expect(try await elsewhere.reporter.resume() == nil)
         // Another reporter's ride is left to it.
         let saved = try #require(journal.load())
-        var other = credentials
-        other.riderID = "rider-2"
-        #expect(try await process(other).reporter.resume() == nil)
+        var stranger = credentials
+        stranger.riderID = "rider-2"
+        #expect(try await process(later: 9, stranger).reporter.resume() == nil)
         #expect(journal.load() == nil)
         journal.save(saved)
-        other = credentials
-        other.token = nil
-        #expect(try await process(other).reporter.resume() == nil)
+        stranger = credentials
+        stranger.token = nil
+        #expect(try await process(later: 9, stranger).reporter.resume() == nil)
         #expect(journal.load() == nil)
     }
 
@@ -148,7 +160,7 @@ import Testing
         await refused.transport.always(.positions, .answer(409, "{}"))
         let stream = try await refused.start()
         await refused.locations.feed(refused.fixes(1))
-        await clock.pass(.seconds(5))
+        await refused.clock.pass(.seconds(5))
         #expect(await stream.ending() == .serverRestart)
         #expect(journal.load() == nil)
     }
@@ -167,9 +179,9 @@ import Testing
         #expect(journal.saves == 1)
         await ride.locations.feed(ride.fixes(11))
         #expect(journal.saves == 1)
-        await clock.pass(.seconds(5))
+        await ride.clock.pass(.seconds(5))
         await ride.locations.feed(ride.fixes(3))
-        await clock.sleeper(of: .seconds(5))
+        await ride.clock.sleeper(of: .seconds(5))
         #expect(journal.saves == 2)
         await ride.reporter.end()
     }

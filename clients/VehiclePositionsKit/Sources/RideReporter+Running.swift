@@ -24,8 +24,11 @@ extension RideReporter {
     private func receive(_ sample: LocationSample, _ number: Int) async {
         warn(of: sample.diagnostic)
         let now = clock.now
-        if let position = RiderPosition(sample) { ride?.uploads.append(position, now: now) }
-        if let reason = ride?.conditions.receive(sample, now: now) {
+        let reason = ride?.conditions.receive(sample, now: now)
+        if let position = RiderPosition(sample) {
+            ride?.uploads.append(position, now: now, isLast: reason != nil)
+        }
+        if let reason {
             await finish(number, reason)
         } else if let batch = ride?.uploads.takeIfFull() {
             ride?.upload = Task { await self.upload(batch, number) }

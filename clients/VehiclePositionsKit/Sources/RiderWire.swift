@@ -22,20 +22,21 @@ struct RiderPosition: Codable, Equatable, Sendable {
         else {
             return nil
         }
-        // A millionth of a degree is 0.1 m: finer digits are noise on the wire.
+        // A millionth of a degree is 0.1 m: finer digits are noise on the wire. So are parts of a
+        // metre of accuracy and of a degree of course.
         latitude = Self.rounded(coordinate.latitude, to: 1e6)
         longitude = Self.rounded(coordinate.longitude, to: 1e6)
-        accuracy = Self.reading(sample.horizontalAccuracy)
-        speed = Self.reading(sample.speed)
-        bearing = sample.course <= 360 ? Self.reading(sample.course) : nil
+        accuracy = Self.reading(sample.horizontalAccuracy, to: 1)
+        speed = Self.reading(sample.speed, to: 10)
+        bearing = sample.course <= 360 ? Self.reading(sample.course, to: 1) : nil
         timestamp = Int64(seconds)
     }
 
     /// More metres or metres per second than this measure nothing, and JSON has no infinity.
     private static let largestReading = 1e6
 
-    private static func reading(_ value: Double) -> Double? {
-        (0...largestReading).contains(value) ? rounded(value, to: 10) : nil
+    private static func reading(_ value: Double, to scale: Double) -> Double? {
+        (0...largestReading).contains(value) ? rounded(value, to: scale) : nil
     }
 
     private static func rounded(_ value: Double, to scale: Double) -> Double {

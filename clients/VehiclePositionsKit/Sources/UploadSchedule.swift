@@ -29,6 +29,10 @@ struct UploadSchedule: Sendable {
 
     private(set) var buffer = SampleBuffer()
     private(set) var intervalSeconds: Int
+    /// Seconds between positions, so that a longer interval fills no more than a batch; 0 takes all.
+    private var spacing = 0.0
+    private let firstIntervalSeconds: Int
+    private var latest: Int64?
     private var inFlight: [RiderPosition]?
     private var failures = 0
     private var firstFailureAt: Date?
@@ -44,7 +48,8 @@ struct UploadSchedule: Sendable {
         self.batchSize = Self.clamp(batchSize, to: Self.batchSizeRange)
         self.failureTimeout = failureTimeout
         self.honorsRetryAfter = honorsRetryAfter
-        self.intervalSeconds = Self.clamp(intervalSeconds, to: Self.intervalRangeSeconds)
+        firstIntervalSeconds = Self.clamp(intervalSeconds, to: Self.intervalRangeSeconds)
+        self.intervalSeconds = firstIntervalSeconds
     }
 
     /// What the server has not acknowledged, oldest first.
@@ -59,7 +64,15 @@ struct UploadSchedule: Sendable {
         return max(.seconds(intervalSeconds), throttledFor ?? .zero)
     }
 
-    mutating func append(_ position: RiderPosition, now: Date) {
+    /// Takes in a position.
+    ///
+    /// A server that lengthens the interval wants fewer calls: positions that would fill a batch before
+    /// its time are left out, but never the one that ends the ride.
+    mutating func append(_ position: RiderPosition, now: Date, isLast: Bool = false) {
+        if let latest, !isLast, (0..<spacing).contains(Double(position.timestamp - latest)) {
+            return
+        }
+        latest = position.timestamp
         buffer.append(position, now: now)
     }
 
@@ -90,6 +103,9 @@ struct UploadSchedule: Sendable {
             settle()
             if let seconds = answer.reportIntervalSeconds {
                 intervalSeconds = Self.clamp(seconds, to: Self.intervalRangeSeconds)
+                spacing =
+                    intervalSeconds > firstIntervalSeconds
+                    ? Double(intervalSeconds) / Double(batchSize) : 0
             }
             // Counts are added up: a server's nonsense must not overflow.
             answer.accepted = Self.clamp(answer.accepted, to: 0...batch.count)

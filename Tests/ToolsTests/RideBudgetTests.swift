@@ -151,10 +151,8 @@ import Web
     private func caddyfile(_ wire: Wire, behind: Int, port: Int) throws -> String {
         let gateway = Gateway(
             routes: try RouteTable(file: ProjectPaths.root + "/deploy/routes.json"),
-            upstreams: ["rider-ingest": ["127.0.0.1:\(behind)"]],
-            supervisor: "127.0.0.1:\(behind)",
-            bind: "127.0.0.1",
-            port: port
+            upstreams: ["rider-ingest": .addresses(["127.0.0.1:\(behind)"])],
+            site: .local(bind: "127.0.0.1", port: port, supervisor: "127.0.0.1:\(behind)")
         )
         var text = gateway.caddyfile
         for (plain, secured) in [

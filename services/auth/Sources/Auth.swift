@@ -123,7 +123,11 @@ public enum Auth {
             signer: TokenSigner(keys),
             keys: keys,
             revocations: trust.revocations,
-            limiter: AttemptLimiter(kind: "register", limit: settings[registrationLimit]),
+            limiter: AttemptLimiter(
+                kind: "register",
+                limit: settings[registrationLimit],
+                keys: keys
+            ),
             lifetime: settings[riderLifetime],
             now: clock.now,
             logger: logger

@@ -8,8 +8,8 @@ internal import Transit
 struct TrustParts: Sendable {
     /// How often unfinished erasures are gone on with.
     static let erasurePeriod = Duration.seconds(5)
-    /// How often ended revocations are removed.
-    static let revocationPeriod = Duration.seconds(60)
+    /// How often ended revocations and counted attempts are removed.
+    static let sweepPeriod = Duration.seconds(60)
 
     let revocations: Revocations
     let erasures: Erasures
@@ -89,23 +89,24 @@ struct TrustParts: Sendable {
                     try? await Task.sleep(for: Self.erasurePeriod)
                 }
             },
-            ClosureService("revocation-sweep") {
+            ClosureService("sweep") {
                 while !Task.isCancelled {
-                    await sweepRevocations()
-                    try? await Task.sleep(for: Self.revocationPeriod)
+                    await sweep()
+                    try? await Task.sleep(for: Self.sweepPeriod)
                 }
             },
         ]
     }
 
-    private func sweepRevocations() async {
+    private func sweep() async {
         let now = now()
         do throws(DatabaseError) {
             try await database.withConnection { connection throws(DatabaseError) in
                 try RevocationSweep.run(at: now, on: connection)
+                try AttemptLimiter.sweep(at: now, on: connection)
             }
         } catch {
-            logger.debug("revocations are not swept", ["error": .text(error.description)])
+            logger.debug("what has ended is not swept", ["error": .text(error.description)])
         }
     }
 }

@@ -50,7 +50,7 @@ struct AccountParts: Sendable {
             erasures: erasures,
             exports: exports,
             signer: TokenSigner(keys),
-            limits: AttemptLimits(settings),
+            limits: AttemptLimits(settings, keys: keys),
             now: clock.now,
             logger: logger
         )

@@ -46,8 +46,15 @@ extension EndToEnd.People {
                 #expect(exported.contains(part), "\(part)")
             }
 
+            // What logs may have noted: a name that is taken, a refresh token that comes twice.
+            let taken = try await product.post("/api/v1/auth/register", anna.signUp)
+            #expect(taken.status == 409)
+            #expect(try await anna.refresh().status == 200)
+            #expect(try await anna.refresh().status == 401)
+            let again = try await anna.loggedIn()
+
             #expect(try await product.tables(holding: anna.id) != [])
-            let gone = try await anna.send(.delete, "/api/me", ["password": Member.password])
+            let gone = try await again.send(.delete, "/api/me", ["password": Member.password])
             #expect(gone.status == 204)
             for trace in [anna.id, anna.handle] {
                 #expect(try await product.tables(holding: trace) == [], "\(trace)")
@@ -70,23 +77,43 @@ private struct Member {
     let handle: String
     let id: String
     private let token: String
+    private let refreshToken: String
     private let product: Product
 
     /// Signs up.
     init(_ handle: String, _ product: Product) async throws {
+        let answer = try await product.post("/api/v1/auth/register", Self.identity(handle))
+        try #require(answer.status == 201, "\(String(decoding: answer.body, as: UTF8.self))")
+        try await self.init(handle, answer, product)
+    }
+
+    private init(_ handle: String, _ tokens: HTTPClientResponse, _ product: Product) async throws {
         self.handle = handle
         self.product = product
-        let body = try JSONSerialization.data(
-            withJSONObject: ["handle": handle, "password": Self.password]
-        )
-        let answer = try await product.post(
-            "/api/v1/auth/register",
-            String(decoding: body, as: UTF8.self)
-        )
-        try #require(answer.status == 201, "\(String(decoding: answer.body, as: UTF8.self))")
-        token = try #require(TestRider.object(answer)["access_token"] as? String)
+        token = try #require(TestRider.object(tokens)["access_token"] as? String)
+        refreshToken = try #require(TestRider.object(tokens)["refresh_token"] as? String)
         let me = try await product.get("/api/me", token: token)
         id = try #require(TestRider.object(me)["id"] as? String)
+    }
+
+    /// The body that signs up and logs in.
+    var signUp: String { Self.identity(handle) }
+
+    private static func identity(_ handle: String) -> String {
+        #"{"handle":"\#(handle)","password":"\#(password)"}"#
+    }
+
+    /// The same person with a new session.
+    func loggedIn() async throws -> Member {
+        try await Member(handle, product.post("/api/v1/auth/login", signUp), product)
+    }
+
+    /// Spends the first refresh token.
+    func refresh() async throws -> HTTPClientResponse {
+        try await product.post(
+            "/api/v1/auth/refresh",
+            #"{"refresh_token":"\#(refreshToken)"}"#
+        )
     }
 
     func get(_ path: String) async throws -> HTTPClientResponse {

@@ -14,6 +14,7 @@ import uuid
 
 import schemathesis
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
+from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS, load_all_checks
 
@@ -222,6 +223,47 @@ def steer(case, world, path, chance):
             case.query.pop(name, None)
 
 
+class Fuzz:
+    """What was asked and what came back: `reached` counts answers by operation and status."""
+
+    def __init__(self, world, checks):
+        self.world, self.checks = world, checks
+        self.reached, self.faults, self.calls = {}, [], 0
+        self.chance = random.Random(1)
+
+    def ask(self, operation, strategy, role, steers):
+        name = operation.definition.raw["operationId"]
+        examples = EXAMPLES if steers else EXAMPLES // 2
+
+        @seed(1)
+        @settings(max_examples=max(3, examples // 10) if name in LAST else examples, deadline=None, database=None,
+                  phases=[Phase.generate], suppress_health_check=list(HealthCheck), verbosity=Verbosity.quiet)
+        @given(case=strategy)
+        def one(case):
+            self.world.prepare(name, role)
+            if steers:
+                steer(case, self.world, operation.path, self.chance)
+            self.send(case, name, role, operation.definition.raw["tags"])
+
+        one()
+
+    def send(self, case, name, role, tags):
+        if tags == ["groups"]:
+            # One address may send fifteen in a second for long.
+            time.sleep(0.07)
+        headers = {"Authorization": "Bearer " + self.world.tokens[role]} if role else {}
+        response = case.call(headers=headers, timeout=30)
+        self.calls += 1
+        if response.status_code == 429 and role in ("driver", "rider"):
+            self.world.renew(role)
+        seen = self.reached.setdefault(name, {})
+        seen[response.status_code] = seen.get(response.status_code, 0) + 1
+        try:
+            case.validate_response(response, checks=self.checks, headers=headers)
+        except Exception as fault:  # findings come as groups of many kinds
+            self.faults.append(f"{name} as {role}: {response.status_code} {str(fault)[:600]}")
+
+
 def main():
     load_all_checks()
     checks = [CHECKS.get_one(name) for name in
@@ -234,50 +276,30 @@ def main():
         operations = [result.ok() for result in schema.get_all_operations()]
         operations = [o for o in operations if o.definition.raw["operationId"] not in SKIPPED]
         operations.sort(key=lambda o: LAST.index(o.definition.raw["operationId"]) if o.definition.raw["operationId"] in LAST else -1)
-        reached, faults, calls = {}, [], 0
-        chance = random.Random(1)
+        fuzz = Fuzz(world, checks)
+        reached, faults = fuzz.reached, fuzz.faults
         for operation in operations:
             raw = operation.definition.raw
             name = raw["operationId"]
-            seen = reached.setdefault(name, {})
-            ends = name in LAST
             for role in raw["x-roles"] or [None]:
                 if role == "admin" and name in LAST[LAST.index("changePassword"):]:
                     # The one admin is needed to the end.
                     continue
                 if role and role != "admin":
                     world.renew(role)
-                examples = max(3, EXAMPLES // 10) if ends else EXAMPLES
-
-                @seed(1)
-                @settings(max_examples=examples, deadline=None, database=None, phases=[Phase.generate],
-                          suppress_health_check=list(HealthCheck), verbosity=Verbosity.quiet)
-                @given(case=operation.as_strategy(generation_mode=GenerationMode.POSITIVE))
-                def ask(case):
-                    nonlocal calls
-                    world.prepare(name, role)
-                    steer(case, world, operation.path, chance)
-                    headers = {"Authorization": "Bearer " + world.tokens[role]} if role else {}
-                    if raw["tags"] == ["groups"]:
-                        # One address may send fifteen in a second for long.
-                        time.sleep(0.07)
-                    response = case.call(headers=headers, timeout=30)
-                    calls += 1
-                    if response.status_code == 429 and role in ("driver", "rider"):
-                        world.renew(role)
-                    seen[response.status_code] = seen.get(response.status_code, 0) + 1
+                for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
                     try:
-                        case.validate_response(response, checks=checks, headers=headers)
-                    except Exception as fault:  # findings come as groups of many kinds
-                        faults.append(f"{name} as {role}: {response.status_code} {str(fault)[:600]}")
-
-                ask()
+                        strategy = operation.as_strategy(generation_mode=mode)
+                        fuzz.ask(operation, strategy, role, steers=mode == GenerationMode.POSITIVE)
+                    except Unsatisfiable:
+                        # An operation without anything that could be wrong.
+                        assert mode == GenerationMode.NEGATIVE, name
         ok = [name for name, seen in reached.items() if any(200 <= status < 300 for status in seen)]
         for name, seen in sorted(reached.items()):
             print(f"{name:24} {' '.join(f'{status}x{count}' for status, count in sorted(seen.items()))}{'' if name in ok else '   never a success'}")
         for fault in sorted(set(faults))[:40]:
             print("FAULT", fault)
-        print(f"{calls} calls, {len(ok)} of {len(reached)} operations reached, {len(faults)} faults")
+        print(f"{fuzz.calls} calls, {len(ok)} of {len(reached)} operations reached, {len(faults)} faults")
         return 1 if faults or len(ok) < REACHED * len(reached) else 0
     finally:
         product.stop()

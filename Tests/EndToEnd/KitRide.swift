@@ -80,7 +80,10 @@ struct KitRide: Sendable {
                 let place = self.rider.place(at: time)
                 self.times.withLock { $0.append(time) }
                 return LocationSample(
-                    coordinate: VehiclePositionsKit.Coordinate(latitude: place.latitude, longitude: place.longitude),
+                    coordinate: VehiclePositionsKit.Coordinate(
+                        latitude: place.latitude,
+                        longitude: place.longitude
+                    ),
                     horizontalAccuracy: 5,
                     speed: 1.5,
                     timestamp: Date(timeIntervalSince1970: Double(time))

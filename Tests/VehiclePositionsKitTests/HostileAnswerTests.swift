@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import Testing
 
 @testable import VehiclePositionsKit
@@ -123,5 +124,39 @@ import Testing
         await ride.transport.arrival(of: .positions)
         #expect(try await ride.uploads() == [2])
         await ride.reporter.end()
+    }
+
+    /// Answers with some bytes changed, cut or doubled.
+    @Test(arguments: 0..<100)
+    func `any bytes are read or refused`(seed: Int) {
+        var random = SeededGenerator(seed: seed)
+        for text in [
+            FakeRideTransport.accepted(), FakeRideTransport.registered, FakeRideTransport.ended,
+            FakeRideTransport.started(), FakeRideTransport.refusal("ride not found"),
+        ] {
+            var bytes = Array(text.utf8)
+            for _ in 0..<Int.random(in: 1...6, using: &random) where !bytes.isEmpty {
+                let place = Int.random(in: 0..<bytes.count, using: &random)
+                switch Int.random(in: 0..<4, using: &random) {
+                case 0: bytes[place] = .random(in: 0...255, using: &random)
+                case 1: bytes.removeSubrange(place...)
+                case 2: bytes.insert(contentsOf: bytes[place...], at: place)
+                default: bytes.replaceSubrange(place...place, with: Array("99999999999".utf8))
+                }
+            }
+            for status in [200, 404, 409, 429, 503] {
+                let answer = RiderResponse(status: status, body: Data(bytes))
+                switch UploadOutcome(answer) {
+                case .accepted: #expect(status == 200)
+                case .gone: #expect(status == 404 || status == 409)
+                case .throttled: #expect(status == 429)
+                case .rejected: #expect(status == 404 || status == 200)
+                case .failed: #expect(status == 503)
+                case .unauthorized, .cancelled: Issue.record("\(status)")
+                }
+            }
+            _ = try? JSONDecoder().decode(RideAnswer.self, from: Data(bytes))
+            _ = try? JSONDecoder().decode(KeptRide.self, from: Data(bytes))
+        }
     }
 }

@@ -8,7 +8,9 @@ import VehiclePositionsKit
 /// What was added since has a default or a place of its own, and is not written here: source that
 /// was made for the first surface goes on to compile.
 @Suite struct PublicSurfaceTests {
-    let url = URL(string: "https://bus.example")!
+    let url: URL
+
+    init() throws { url = try #require(URL(string: "https://bus.example")) }
 
     @Test func `a configuration has the defaults that were promised`() {
         let configuration = RideReporterConfiguration(

@@ -230,6 +230,35 @@ import Testing
         #expect(await stream.all().contains(.warning(.uploadRetrying(attempt: 1))))
     }
 
+    @Test func `a longer interval leaves out what would fill a batch before its time`() async throws
+    {
+        let ride = try RideFixture()
+        let slower = FakeRideTransport.accepted()
+            .replacingOccurrences(of: "\"ended\"", with: "\"report_interval_seconds\":15,\"ended\"")
+        let destination = #"{"stop_id":"S","latitude":47.61,"longitude":-122.33}"#
+        await ride.transport.always(
+            .start,
+            .answer(201, FakeRideTransport.started(destination: destination))
+        )
+        await ride.transport.always(.positions, .answer(200, slower))
+        let stream = try await ride.start()
+        await ride.locations.feed(ride.fixes(5))
+        await ride.clock.pass(.seconds(5))
+        await ride.clock.sleeper(of: .seconds(15))
+        await ride.locations.feed(ride.fixes(15))
+        await ride.clock.pass(.seconds(15))
+        await ride.clock.sleeper(of: .seconds(15))
+        #expect(try await ride.uploads() == [5, 7])
+        // The fix that ends the ride is sent, whenever it comes.
+        await ride.locations.feed(ride.fixes(1, from: 900))
+        ride.clock.advance(seconds: 1)
+        ride.locations.send(ride.fixes(1, from: 1112))
+        #expect(await stream.ending() == .arrived)
+        let times = try await ride.uploadedTimes()
+        #expect(times.count == 3)
+        #expect(times.last.map { $0.map { $0 - times[0][0] } } == [20, 21])
+    }
+
     @Test(arguments: [false, true])
     func `packs its reports for a server that reads them so`(accepts: Bool) async throws {
         let ride = try RideFixture()

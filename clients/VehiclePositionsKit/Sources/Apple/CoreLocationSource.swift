@@ -57,12 +57,14 @@ public final class CoreLocationSource: LocationSource {
 
 extension LocationSample {
     fileprivate init(_ update: CLLocationUpdate, receivedAt now: Date) {
+        // With a negative accuracy the system says that the place is none.
+        let location = update.location.flatMap { $0.horizontalAccuracy >= 0 ? $0 : nil }
         self.init(
-            coordinate: update.location?.coordinate,
-            horizontalAccuracy: update.location?.horizontalAccuracy ?? -1,
-            speed: update.location?.speed ?? -1,
-            course: update.location?.course ?? -1,
-            timestamp: update.location?.timestamp ?? now,
+            coordinate: location?.coordinate,
+            horizontalAccuracy: location?.horizontalAccuracy ?? -1,
+            speed: location?.speed ?? -1,
+            course: location?.course ?? -1,
+            timestamp: location?.timestamp ?? now,
             isStationary: update.stationary,
             diagnostic: LocationDiagnostic(update)
         )

@@ -79,6 +79,7 @@ let cLibraries: [Target] = [
     cLibrary("CZeroMQ", apt: "libzmq3-dev"),
     cLibrary("CLibPQ", pkgConfig: "libpq", apt: "libpq-dev"),
     cLibrary("CMicrohttpd", apt: "libmicrohttpd-dev"),
+    cLibrary("CWslay", apt: "libwslay-dev"),
     cLibrary("CCurl", apt: "libcurl4-openssl-dev"),
     cLibrary("CSodium", apt: "libsodium-dev"),
     cLibrary("CZip", apt: "libzip-dev"),
@@ -124,7 +125,7 @@ let shared: [Target] = [
     library(
         "Web",
         path: "shared/web",
-        dependencies: ["Telemetry", "CMicrohttpd", "CCurl", "CZlib", "CLinux"]
+        dependencies: ["Telemetry", "CMicrohttpd", "CWslay", "CCurl", "CZlib", "CLinux"]
     ),
     library(
         "ServiceKit",
@@ -191,6 +192,12 @@ let tools: [Target] = [
     // Recorded vehicles taken through the rules; for the operator's command and for tests.
     library("Replay", path: "tools/replay", dependencies: ["Transit", "Verification"]),
     executable("RiderSimMain", path: "tools/ridersim/Main", dependencies: ["RiderSimulation"]),
+    library(
+        "CompanionTool",
+        path: "tools/companion/Sources",
+        dependencies: ["CompanionKit", "ServiceKit", "Web"]
+    ),
+    executable("CompanionMain", path: "tools/companion/Main", dependencies: ["CompanionTool"]),
     library(
         "Operations",
         path: "tools/alongside/Sources",
@@ -323,7 +330,8 @@ let testTargets: [Target] = [
     tests(
         "ToolsTests",
         dependencies: [
-            "AuthService", "Database", "Operations", "RiderSimMain", "RiderSimulation",
+            "AuthService", "CompanionKit", "CompanionTool", "Database", "Operations",
+            "RiderSimMain", "RiderSimulation",
             "ServiceKit", "Telemetry", "TestKit", "Transit", "VehiclePositionsKit", "Web",
         ]
     ),
@@ -360,6 +368,7 @@ let products: [Product] =
             .executable(name: "relay", targets: ["RelayMain"]),
             .executable(name: "alongside", targets: ["AlongsideMain"]),
             .executable(name: "ridersim", targets: ["RiderSimMain"]),
+            .executable(name: "companion", targets: ["CompanionMain"]),
             .executable(name: "bench", targets: ["BenchMain"]),
         ])
 

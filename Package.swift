@@ -193,6 +193,12 @@ let tools: [Target] = [
     library("Replay", path: "tools/replay", dependencies: ["Transit", "Verification"]),
     executable("RiderSimMain", path: "tools/ridersim/Main", dependencies: ["RiderSimulation"]),
     library(
+        "CompanionTool",
+        path: "tools/companion/Sources",
+        dependencies: ["CompanionKit", "ServiceKit", "Web"]
+    ),
+    executable("CompanionMain", path: "tools/companion/Main", dependencies: ["CompanionTool"]),
+    library(
         "Operations",
         path: "tools/alongside/Sources",
         dependencies: [
@@ -339,9 +345,9 @@ let testTargets: [Target] = [
     tests(
         "ToolsTests",
         dependencies: [
-            "AuthService", "Bus", "Database", "Messages", "Operations", "RiderIngestService",
-            "RiderSimMain", "RiderSimulation", "ServiceKit", "Telemetry", "TestKit", "Transit",
-            "VehiclePositionsKit", "Web", "CCurl",
+            "AuthService", "Bus", "CompanionKit", "CompanionTool", "Database", "Messages",
+            "Operations", "RiderIngestService", "RiderSimMain", "RiderSimulation", "ServiceKit",
+            "Telemetry", "TestKit", "Transit", "VehiclePositionsKit", "Web", "CCurl",
         ]
     ),
     // What operators start: images, compose file, gateway, alerts, and what is written about them.
@@ -383,6 +389,7 @@ let products: [Product] =
             .executable(name: "relay", targets: ["RelayMain"]),
             .executable(name: "alongside", targets: ["AlongsideMain"]),
             .executable(name: "ridersim", targets: ["RiderSimMain"]),
+            .executable(name: "companion", targets: ["CompanionMain"]),
             .executable(name: "bench", targets: ["BenchMain"]),
         ])
 

@@ -70,6 +70,15 @@ import Testing
         #expect(snapshot.convoyID == Groups.convoy)
     }
 
+    @Test func `ends by stop while the server does not answer`() async throws {
+        server.hold()
+        await relay.setConvoy(LiveGroup(id: Groups.convoy))
+        let running = run()
+        await server.attempts(1)
+        await relay.stop()
+        try await running.value
+    }
+
     @Test func `ends with its task`() async throws {
         let (_, running) = await joined()
         running.cancel()

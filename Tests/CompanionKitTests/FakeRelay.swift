@@ -35,6 +35,21 @@ final class FakeRelay: RelaySocket {
     }
 
     func open(bearer: String) async throws -> any RelayConnection {
+        await withTaskCancellationHandler {
+            await arrive(bearer)
+        } onCancel: {
+            letGo()
+        }
+        try Task.checkCancellation()
+        return try state.withLock { state in
+            if !state.refusals.isEmpty { throw state.refusals.removeFirst() }
+            let connection = FakeRelayConnection()
+            state.connections.append(connection)
+            return connection
+        }
+    }
+
+    private func arrive(_ bearer: String) async {
         await withCheckedContinuation { continuation in
             let (mustWait, watchers) = state.withLock { state in
                 state.bearers.append(bearer)
@@ -45,12 +60,6 @@ final class FakeRelay: RelaySocket {
             }
             for watcher in watchers { watcher.waiting.resume() }
             if !mustWait { continuation.resume() }
-        }
-        return try state.withLock { state in
-            if !state.refusals.isEmpty { throw state.refusals.removeFirst() }
-            let connection = FakeRelayConnection()
-            state.connections.append(connection)
-            return connection
         }
     }
 

@@ -28,7 +28,7 @@ public actor AccountSession: SessionProvider {
     ///
     /// - Parameters:
     ///   - transport: Carries the calls.
-    ///   - store: Keeps the tokens; on Apple's systems a ``KeychainStore``.
+    ///   - store: Keeps the tokens; on Apple's systems a `KeychainStore`.
     ///   - clock: Tells when tokens end.
     public init(
         transport: any CompanionTransport,

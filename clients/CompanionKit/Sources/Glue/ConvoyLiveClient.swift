@@ -18,6 +18,7 @@ public final class ConvoyLiveClient {
     @ObservationIgnored private var running: Task<Void, Never>?
     @ObservationIgnored private var watching: Task<Void, Never>?
     @ObservationIgnored private var sharing: Task<Void, Never>?
+    @ObservationIgnored private var isStopping = false
 
     /// Makes a client.
     ///
@@ -63,8 +64,10 @@ public final class ConvoyLiveClient {
 
     /// Disconnects; what is followed is taken up again by the next change of it.
     public func stop() async {
+        isStopping = true
         await relay.stop()
         await running?.value
+        isStopping = false
     }
 
     // MARK: - Details
@@ -92,15 +95,17 @@ public final class ConvoyLiveClient {
         isRunning = true
         running = Task { [weak self, relay] in
             _ = try? await relay.run()
-            self?.ended()
+            await self?.ended()
         }
     }
 
-    private func ended() {
+    private func ended() async {
         running = nil
         isRunning = false
         sharing?.cancel()
         sharing = nil
+        // Something may have been followed while the last run was on its way out.
+        if !isStopping { await adjust() }
     }
 
     private func show(_ snapshot: RelaySnapshot) {

@@ -42,6 +42,7 @@ public actor ConvoyRelay {
     private var epoch: Int?
     private var isRunning = false
     private var pause: Task<Void, Never>?
+    private var opening: Task<any RelayConnection, any Error>?
     private var refusedToken: String?
     private var published = RelaySnapshot()
     private let snapshotReaders = Broadcast<RelaySnapshot>(limit: 1)
@@ -110,11 +111,7 @@ public actor ConvoyRelay {
     /// needs a new connection.
     private func follow() async {
         publish()
-        guard !state.wanted.isEmpty else {
-            pause?.cancel()
-            await live?.connection.close()
-            return
-        }
+        guard !state.wanted.isEmpty else { return await interrupt() }
         guard let live else { return }
         if live.joined.isSubset(of: state.wanted.map(\.id)) {
             do { try await sendJoins() } catch { await live.connection.close() }
@@ -145,7 +142,13 @@ public actor ConvoyRelay {
     /// Ends ``run()``; what is followed stays for the next run.
     public func stop() async {
         isStopped = true
+        await interrupt()
+    }
+
+    /// Ends whatever the run waits for.
+    private func interrupt() async {
         pause?.cancel()
+        opening?.cancel()
         await live?.connection.close()
     }
 
@@ -185,7 +188,7 @@ public actor ConvoyRelay {
     private func attempt() async -> Bool {
         guard let token = await freshToken() else { return false }
         do {
-            let connection = try await socket.open(bearer: token.text)
+            let connection = try await open(token)
             await checkSession()
             guard isWorthTrying else {
                 await connection.close()
@@ -207,6 +210,14 @@ public actor ConvoyRelay {
         live = nil
         // Two phones of one person would take the connection from each other for ever.
         return state.isConnected && !wasReplaced
+    }
+
+    /// A task of its own, so that a stop need not wait for a server that does not answer.
+    private func open(_ token: BearerToken) async throws -> any RelayConnection {
+        let opening = Task { [socket] in try await socket.open(bearer: token.text) }
+        self.opening = opening
+        defer { self.opening = nil }
+        return try await opening.value
     }
 
     private func listen() async throws {

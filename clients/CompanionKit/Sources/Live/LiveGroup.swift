@@ -64,6 +64,9 @@ public struct RelaySnapshot: Sendable, Equatable {
     /// The followed circles.
     public var circleIDs: Set<GroupID> = []
 
+    /// Shows nothing.
+    public init() {}
+
     /// Who is live in one group.
     public func peers(in group: GroupID) -> [LivePeer] {
         peers.values.filter { $0.groupIDs.contains(group) }

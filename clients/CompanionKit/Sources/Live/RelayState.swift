@@ -38,16 +38,16 @@ struct RelayState: Sendable {
     }
 
     var snapshot: RelaySnapshot {
-        RelaySnapshot(
-            isConnected: isConnected,
-            lastError: lastError,
-            peers: peers,
-            talking: talking,
-            spin: spin,
-            spinOutcome: spinOutcome,
-            convoyID: convoy?.id,
-            circleIDs: Set(circles.map(\.id))
-        )
+        var snapshot = RelaySnapshot()
+        snapshot.isConnected = isConnected
+        snapshot.lastError = lastError
+        snapshot.peers = peers
+        snapshot.talking = talking
+        snapshot.spin = spin
+        snapshot.spinOutcome = spinOutcome
+        snapshot.convoyID = convoy?.id
+        snapshot.circleIDs = Set(circles.map(\.id))
+        return snapshot
     }
 
     // MARK: - Wishes

@@ -51,7 +51,7 @@ public final class FileCompanionStore: CompanionStore {
 
     /// Makes a store, and its folder when it is missing.
     ///
-    /// - Parameter folder: A folder of the app's own.
+    /// - Parameter folder: A folder of the app's own; nobody else may enter it from now on.
     /// - Throws: When the folder cannot be made.
     public init(folder: URL) throws {
         self.folder = folder
@@ -59,6 +59,11 @@ public final class FileCompanionStore: CompanionStore {
             at: folder,
             withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700]
+        )
+        // A folder that was there already may be open to others.
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o700],
+            ofItemAtPath: folder.path
         )
     }
 

@@ -11,6 +11,9 @@ internal import FoundationNetworking
 public final class URLSessionRelaySocket: RelaySocket {
     /// An upgrade without an answer for this long fails.
     static let upgradeTimeoutSeconds = 15.0
+    /// Between two pings; a connection that misses two answers is closed.
+    static let pingInterval = Duration.seconds(20)
+    static let missedPongLimit = 2
     /// A larger frame ends the connection; the largest real one is a few kilobytes.
     static let frameLimitBytes = 1 << 20
 
@@ -70,6 +73,7 @@ private final class URLSessionRelayConnection: NSObject, RelayConnection, Sendab
         var session: URLSession?
         var opening: CheckedContinuation<Void, any Error>?
         var closure: RelayError?
+        var unansweredPings = 0
     }
 
     private let request: URLRequest
@@ -94,6 +98,31 @@ private final class URLSessionRelayConnection: NSObject, RelayConnection, Sendab
         } onCancel: {
             task.cancel()
         }
+        Task { [weak self] in
+            while true {
+                try? await Task.sleep(for: URLSessionRelaySocket.pingInterval)
+                guard let self, self.ping() else { return }
+            }
+        }
+    }
+
+    /// Notices a network that is gone without a word.
+    ///
+    /// - Returns: Whether the connection lives on.
+    private func ping() -> Bool {
+        let (task, unanswered) = state.withLock { state in
+            state.unansweredPings += 1
+            return (state.task, state.unansweredPings - 1)
+        }
+        guard let task else { return false }
+        guard unanswered < URLSessionRelaySocket.missedPongLimit else {
+            task.cancel(with: .goingAway, reason: nil)
+            return false
+        }
+        task.sendPing { [weak self] error in
+            if error == nil { self?.state.withLock { $0.unansweredPings = 0 } }
+        }
+        return true
     }
 
     func send(_ text: String) async throws {

@@ -291,8 +291,7 @@ final class CoreClient {
     func read() {
         let waiting = session.outbox.next(.max, &composer)
         for bytes in waiting {
-            guard let start = bytes.firstIndex(of: 0x7B) else { continue }
-            frames.append(JSON(Array(bytes[start...])))
+            frames.append(JSON(WebSocketBytes.payload(bytes)))
         }
         session.outbox.drop(waiting.count)
     }

@@ -175,9 +175,7 @@ import Web
     }
 
     @Test func `beyond its limit a relay takes no more`() async throws {
-        var limits = RelayLimits.inTests
-        limits.sockets = 2
-        try await RelayWorld.with(limits: limits) { world in
+        try await RelayWorld.with(settings: ["RELAY_SOCKETS": "2"]) { world in
             let people = try await ["anna", "ben", "cleo"].asyncMap { try await world.person($0) }
             _ = try await world.connect(people[0])
             let second = try await world.connect(people[1])

@@ -16,6 +16,8 @@ final class LiveClient: Sendable {
     }
 
     private let descriptor: Int32
+    /// Held while the descriptor is used, so that it is never somebody else's; false once it is closed.
+    private let isUsable = Mutex(true)
     private let state = Mutex(State())
     private let answersPings: Bool
 
@@ -48,13 +50,15 @@ final class LiveClient: Sendable {
     }
 
     func sendRaw(_ bytes: [UInt8]) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let sent = rest.withUnsafeBytes {
-                Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+        isUsable.withLock { isUsable in
+            var rest = bytes[...]
+            while isUsable, !rest.isEmpty {
+                let sent = rest.withUnsafeBytes {
+                    Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                }
+                guard sent > 0 else { return }
+                rest = rest.dropFirst(sent)
             }
-            guard sent > 0 else { return }
-            rest = rest.dropFirst(sent)
         }
     }
 
@@ -74,9 +78,13 @@ final class LiveClient: Sendable {
 
     /// Ends the connection without a word.
     func abort() {
-        var linger = linger(l_onoff: 1, l_linger: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
-        shutdown(descriptor, Int32(SHUT_RDWR))
+        isUsable.withLock { isUsable in
+            guard isUsable else { return }
+            var linger = linger(l_onoff: 1, l_linger: 0)
+            let size = socklen_t(MemoryLayout.size(ofValue: linger))
+            setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, size)
+            shutdown(descriptor, Int32(SHUT_RDWR))
+        }
     }
 
     // MARK: - Receiving
@@ -160,7 +168,10 @@ final class LiveClient: Sendable {
             }
         }
         state.withLock { $0.isClosed = true }
-        Glibc.close(descriptor)
+        isUsable.withLock { isUsable in
+            isUsable = false
+            Glibc.close(descriptor)
+        }
     }
 
     private func readFrame() -> (UInt8, [UInt8])? {
@@ -225,8 +236,17 @@ final class LiveClient: Sendable {
     }
 }
 
-/// Frames as clients send them.
+/// Frames as clients send them, and what is in those that they get.
 enum WebSocketBytes {
+    /// The payload of a whole frame of the relay.
+    static func payload(_ frame: [UInt8]) -> [UInt8] {
+        switch frame[1] {
+        case 126: Array(frame[4...])
+        case 127: Array(frame[10...])
+        default: Array(frame[2...])
+        }
+    }
+
     static func frame(_ opcode: UInt8, _ payload: [UInt8], fin: Bool = true) -> [UInt8] {
         let mask: [UInt8] = [0x37, 0xFA, 0x21, 0x3D]
         var frame: [UInt8] = [(fin ? 0x80 : 0) | opcode]

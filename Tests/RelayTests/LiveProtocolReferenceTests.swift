@@ -51,7 +51,7 @@ import Transit
         ]
         var found: [String] = []
         for frame in frames {
-            let json = JSON(Array(frame[(frame.firstIndex(of: 0x7B) ?? 0)...]))
+            let json = JSON(WebSocketBytes.payload(frame))
             let row = try #require(try rows("From the relay").first { $0[0] == "`\(json.type)`" })
             found.append(json.type)
             let keys = row[1].matches(of: #/`(\w+)`/#).map { String($0.1) }

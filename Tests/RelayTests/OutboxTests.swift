@@ -23,8 +23,8 @@ import Transit
     private func frames(_ outbox: Outbox, limit: Int = 100) -> [String] {
         var composer = PositionComposer()
         return outbox.next(limit, &composer).map { bytes in
-            let text = String(decoding: bytes.drop { $0 != 0x7B }, as: UTF8.self)
-            guard !text.isEmpty else { return String(decoding: bytes, as: UTF8.self) }
+            guard bytes.first == 0x81 else { return String(decoding: bytes, as: UTF8.self) }
+            let text = String(decoding: WebSocketBytes.payload(bytes), as: UTF8.self)
             return String(text.dropFirst(#"{"type":"positions","peers":["#.count).dropLast(2))
         }
     }

@@ -49,16 +49,18 @@ final class RelayWorld: Sendable {
         relays count: Int = 1,
         limits: RelayLimits = .inTests,
         auth hasAuth: Bool = false,
+        settings: [String: String] = [:],
         _ body: (RelayWorld) async throws -> Void
     ) async throws {
         let database = try await postgres.database(template)
         let folder = "/tmp/relay-bus-\(UInt32.random(in: 0 ... .max))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let environment = [
+        let common = [
             "DATABASE_URL": database.url, "JWT_SECRET": TestTokens.secret.revealed(),
             "BUS_URL_PREFIX": "ipc://\(folder)/", "PORT": "0", "INTERNAL_PORT": "0",
         ]
+        let environment = common.merging(settings) { _, given in given }
         let groups = RunningPart(Groups.definition, "groups-1", environment)
         let relays = (1...count).map {
             RunningPart(Relay.definition(limits), "relay-\($0)", environment)

@@ -97,6 +97,7 @@ public enum Auth {
             clock: clock,
             revocations: trust.revocations,
             erasures: trust.erasures,
+            exports: trust.exports,
             logger: logger,
             metrics: metrics
         )

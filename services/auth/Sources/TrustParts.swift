@@ -13,6 +13,7 @@ struct TrustParts: Sendable {
 
     let revocations: Revocations
     let erasures: Erasures
+    let exports: AccountExports
     let verifiers: VerifierQuestions
     private let database: Database
     private let now: @Sendable () -> UnixSeconds
@@ -49,6 +50,7 @@ struct TrustParts: Sendable {
             deletions: [.rider: riders, .account: accounts],
             logger: logger
         )
+        exports = AccountExports(owners: owners)
         self.verifiers = verifiers
         self.database = database
         now = clock.now

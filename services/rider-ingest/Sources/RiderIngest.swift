@@ -13,6 +13,10 @@ public enum RiderIngest {
         "Whether riders may report; off answers 404 on their paths and serves admins alone."
     ).lenient
 
+    /// Requests under way, and so connections, that the server admits: all that may wait for verifiers,
+    /// whose client refuses the others with the same words, and what is being read or answered.
+    static let maximumWaitingRequests = VerifierClient.waitingLimit + 512
+
     /// The service as the executable runs it.
     public static let definition = ServiceDefinition(
         name: ServiceNames.riderIngest,
@@ -78,9 +82,17 @@ public enum RiderIngest {
                 ? .ready : .notReady("verifiers: \(256 - verifiers.knownSlots) slots have no owner")
         }
         let now = context.clock.now
-        return ServiceParts(
-            endpoints: RiderEndpoints(verifiers: verifiers, now: now).all
+        return parts(
+            RiderEndpoints(verifiers: verifiers, now: now).all
                 + AdminEndpoints(verifiers: verifiers, agencies: agencies, now: now).all
         )
+    }
+
+    /// The endpoints behind a server that admits what may wait.
+    static func parts(_ endpoints: [Endpoint]) -> ServiceParts {
+        var parts = ServiceParts(endpoints: endpoints)
+        parts.maximumWaitingRequests = maximumWaitingRequests
+        parts.maximumConnections = maximumWaitingRequests
+        return parts
     }
 }

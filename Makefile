@@ -20,9 +20,9 @@ test:            ## every test; long drills in a short form
 	scripts/bootstrap --tests
 	scripts/test
 
-soak:            ## the tests whose full form takes long: every wrong trip that a recorded bus could be taken for
+soak:            ## the tests whose full form takes long: every wrong trip that a recorded bus could be taken for, fifty polls of a real day
 	scripts/bootstrap --tests
-	ALONGSIDE_SOAK=1 ALONGSIDE_SANITIZE=no scripts/test ReplayTests
+	ALONGSIDE_SOAK=1 ALONGSIDE_SANITIZE=no scripts/test ReplayTests FeedTests
 
 lint:            ## formatting, generated files, imports, words that do not belong
 	scripts/lint

@@ -105,11 +105,11 @@ func withAuth(
     database given: TestDatabase? = nil,
     trustsProxy: Bool = true,
     verifiers: VerifierQuestions = .none,
-    exports: [ExportSource] = [],
+    owners: [ErasureOwner] = [],
     _ body: (AuthProcess) async throws -> Void
 ) async throws {
     try await turnstile.pass {
-        try await runAuth(environment, clock, given, trustsProxy, verifiers, exports, body)
+        try await runAuth(environment, clock, given, trustsProxy, verifiers, owners, body)
     }
 }
 
@@ -122,7 +122,7 @@ private func runAuth(
     _ given: TestDatabase?,
     _ trustsProxy: Bool,
     _ verifiers: VerifierQuestions,
-    _ exports: [ExportSource],
+    _ owners: [ErasureOwner],
     _ body: (AuthProcess) async throws -> Void
 ) async throws {
     let database: TestDatabase
@@ -146,8 +146,7 @@ private func runAuth(
         clock: clock.application,
         announcing: { await view.look() },
         verifiers: verifiers,
-        owners: [.verifier(verifiers)],
-        exports: exports
+        owners: [.verifier(verifiers)] + owners
     )
     var configuration = HTTPServerConfiguration()
     configuration.trustsProxyHeaders = trustsProxy

@@ -58,10 +58,11 @@ import Web
     @Test func `exports what other services store as well, or nothing`() async throws {
         let database = try await authDatabase()
         let isAway = Atomic(false)
-        let groups = ExportSource(name: "groups") { account in
+        var groups = ErasureOwner(name: "groups", kinds: []) { _ in .clean }
+        groups.export = { account in
             isAway.load(ordering: .relaxed) ? nil : Array("{\"of\":\"\(account)\"}".utf8)
         }
-        try await withAuth(clock: clock, database: database, exports: [groups]) {
+        try await withAuth(clock: clock, database: database, owners: [groups]) {
             auth async throws in
             let member = try await auth.member("Ada")
             let answer = try await auth.call(.get, "/api/me/export", token: member.token)

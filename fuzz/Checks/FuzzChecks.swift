@@ -22,7 +22,7 @@ public enum FuzzChecks {
     public static func message(_ bytes: [UInt8]) {
         guard let choice = bytes.first else { return }
         let body = Array(bytes.dropFirst())
-        switch choice % 13 {
+        switch choice % 18 {
         case 0: roundTrip(RideRequest.self, body)
         case 1: roundTrip(RideReply.self, body)
         case 2: roundTrip(SlotTable.self, body)
@@ -35,6 +35,10 @@ public enum FuzzChecks {
         case 10: roundTrip(RelayPresence.self, body)
         case 11: roundTrip(RelayRequest.self, body)
         case 12: roundTrip(GroupsReply.self, body)
+        case 13: roundTrip(EraseAccount.self, body)
+        case 14: roundTrip(EraseAccountAnswer.self, body)
+        case 15: roundTrip(AccountDataQuery.self, body)
+        case 16: roundTrip(AccountDataAnswer.self, body)
         default: roundTrip(Revocations.self, body)
         }
     }

@@ -56,7 +56,7 @@ public final class LoadProcess: Sendable {
     /// Lets it go on.
     public func thaw() { signal(SIGCONT) }
 
-    /// Bytes of its memory that are in RAM.
+    /// Bytes of memory that it holds, pages shared with others among them.
     public var residentBytes: Double {
         let file = open("/proc/\(processID)/statm", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return 0 }
@@ -126,7 +126,8 @@ private func spawnProgram(
     sigemptyset(&none)
     posix_spawnattr_setsigmask(&attributes, &none)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-    var arguments = ([path] + arguments).map { strdup($0) } + [nil]
+    var arguments: [UnsafeMutablePointer<CChar>?] =
+        ([path] + arguments).map { strdup($0) } + [nil]
     var variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
     defer { for text in arguments + variables { free(text) } }
     var id: pid_t = 0

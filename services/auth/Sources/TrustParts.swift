@@ -13,8 +13,8 @@ struct TrustParts: Sendable {
 
     let revocations: Revocations
     let erasures: Erasures
+    let exports: AccountExports
     let verifiers: VerifierQuestions
-    let exports: [ExportSource]
     private let database: Database
     private let now: @Sendable () -> UnixSeconds
     private let logger: Logger
@@ -27,7 +27,6 @@ struct TrustParts: Sendable {
     ///   - announce: Reads new revocations at once, publishes them and has sockets closed.
     ///   - verifiers: Asked to forget riders and what they know of them.
     ///   - owners: Everybody who stores something about subjects.
-    ///   - exports: Everybody who tells what is stored about accounts.
     ///   - logger: Hears of erasures by their own ids.
     init(
         database: Database,
@@ -35,7 +34,6 @@ struct TrustParts: Sendable {
         announcing announce: @escaping @Sendable () async -> Void = {},
         verifiers: VerifierQuestions,
         owners: [ErasureOwner],
-        exports: [ExportSource] = [],
         logger: Logger = .silent
     ) {
         let riders: Erasures.Deletion = { id, connection throws(DatabaseError) in
@@ -52,8 +50,8 @@ struct TrustParts: Sendable {
             deletions: [.rider: riders, .account: accounts],
             logger: logger
         )
+        exports = AccountExports(owners: owners)
         self.verifiers = verifiers
-        self.exports = exports
         self.database = database
         now = clock.now
         self.logger = logger
@@ -75,7 +73,6 @@ struct TrustParts: Sendable {
             },
             verifiers: verifiers,
             owners: ErasureOwners.all(bus, verifiers),
-            exports: ExportSource.all(bus),
             logger: context.logger
         )
     }

@@ -20,6 +20,10 @@ public enum RiderIngest {
         "Seconds between the reports of a ride that is published; less data than the usual 5."
     )
 
+    /// Requests under way, and so connections, that the server admits: all that may wait for verifiers,
+    /// whose client refuses the others with the same words, and what is being read or answered.
+    static let maximumWaitingRequests = VerifierClient.waitingLimit + 512
+
     /// The service as the executable runs it.
     public static let definition = ServiceDefinition(
         name: ServiceNames.riderIngest,
@@ -85,13 +89,21 @@ public enum RiderIngest {
                 ? .ready : .notReady("verifiers: \(256 - verifiers.knownSlots) slots have no owner")
         }
         let now = context.clock.now
-        return ServiceParts(
-            endpoints: RiderEndpoints(
+        return parts(
+            RiderEndpoints(
                 verifiers: verifiers,
                 now: now,
                 publishedIntervalSeconds: context.settings[publishedInterval]
             ).all
                 + AdminEndpoints(verifiers: verifiers, agencies: agencies, now: now).all
         )
+    }
+
+    /// The endpoints behind a server that admits what may wait.
+    static func parts(_ endpoints: [Endpoint]) -> ServiceParts {
+        var parts = ServiceParts(endpoints: endpoints)
+        parts.maximumWaitingRequests = maximumWaitingRequests
+        parts.maximumConnections = maximumWaitingRequests
+        return parts
     }
 }

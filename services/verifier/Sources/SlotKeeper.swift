@@ -20,6 +20,7 @@ final class SlotKeeper: Sendable {
     private let instance: String
     private let circumstances: @Sendable () -> Circumstances
     private let schedule: @Sendable () -> ScheduleNote?
+    private let file: @Sendable (_ ride: UniqueID) async -> Void
     private let changed: @Sendable () -> Void
     /// The session and when it was first used, in monotonic seconds.
     private let session = Mutex((generation: 0, since: 0.0))
@@ -38,6 +39,7 @@ final class SlotKeeper: Sendable {
     ///   - instance: The name under which this process is known.
     ///   - circumstances: Schedule and clocks, to bring rides back to life.
     ///   - schedule: The schedule in use, for operators.
+    ///   - file: Stores the end of a ride that was decided and not stored, if it can.
     ///   - changed: Called after each change of what is owned.
     ///   - logger: Hears of changes of state.
     ///   - metrics: Counts them.
@@ -47,6 +49,7 @@ final class SlotKeeper: Sendable {
         instance: String,
         circumstances: @escaping @Sendable () -> Circumstances,
         schedule: @escaping @Sendable () -> ScheduleNote?,
+        file: @escaping @Sendable (_ ride: UniqueID) async -> Void,
         changed: @escaping @Sendable () -> Void,
         logger: Logger,
         metrics: Metrics
@@ -56,6 +59,7 @@ final class SlotKeeper: Sendable {
         self.instance = instance
         self.circumstances = circumstances
         self.schedule = schedule
+        self.file = file
         self.changed = changed
         self.logger = logger
         acquired = metrics.counter("slots_acquired_total", help: "Slots taken over.")
@@ -76,14 +80,14 @@ final class SlotKeeper: Sendable {
         switch fleet.next(owned: book.ownedSlots.count, of: instance) {
         case .keep: break
         case .release(let surplus):
-            try await release(plan.withLock { $0.next(surplus, of: book.ridesBySlot) })
+            try await release(plan.withLock { $0.next(surplus, of: book.ridesBySlot) }, isLast: false)
         case .acquire(let limit): try await acquire(limit)
         }
     }
 
     /// Gives everything back, for a stop in order.
     func releaseAll() async throws(DatabaseError) {
-        try await release(book.ownedSlots.keys.sorted())
+        try await release(book.ownedSlots.keys.sorted(), isLast: true)
     }
 
     /// Forgets all slots; the locks went with the connection.
@@ -228,9 +232,18 @@ final class SlotKeeper: Sendable {
         return takeover
     }
 
-    private func release(_ slots: [Slot]) async throws(DatabaseError) {
-        guard !slots.isEmpty else { return }
+    /// Gives slots back.
+    ///
+    /// - Parameters:
+    ///   - slots: Which.
+    ///   - isLast: Whether this process ends; else a slot stays in which an end cannot be stored yet,
+    ///     as the next owner reads rows and would go on with that ride.
+    private func release(_ slots: [Slot], isLast: Bool) async throws(DatabaseError) {
         let book = book
+        for ride in book.unfiledRides(in: slots) { await file(ride) }
+        let held = isLast ? [] : Set(book.unfiledRides(in: slots).map(\.slot))
+        let slots = slots.filter { !held.contains($0) }
+        guard !slots.isEmpty else { return }
         try await writer.run { connection throws(DatabaseError) in
             // Forgotten before the lock goes, so that two never answer for one slot.
             book.release(slots)

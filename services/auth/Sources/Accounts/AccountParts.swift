@@ -27,7 +27,7 @@ struct AccountParts: Sendable {
         clock: ApplicationClock,
         revocations: Revocations,
         erasures: Erasures,
-        exports: [ExportSource],
+        exports: AccountExports,
         logger: Logger,
         metrics: Metrics
     ) {
@@ -50,6 +50,7 @@ struct AccountParts: Sendable {
             erasures: erasures,
             exports: exports,
             signer: TokenSigner(keys),
+            keys: keys,
             limits: AttemptLimits(settings, keys: keys),
             now: clock.now,
             logger: logger

@@ -6,12 +6,21 @@ internal import Web
 
 /// `GET /api/me`, `GET /api/me/export` and `DELETE /api/me` (architecture section 12).
 struct Profile: Sendable {
+    /// How long an export may take: a part of the reports of a driver is read in some 30 ms.
+    static let exportDeadline = Duration.seconds(14)
+
     let context: AccountContext
 
     var endpoints: [Endpoint] {
         [
             Endpoint(.get, "/api/me", access: AccountContext.everyAccount, handler: show),
-            Endpoint(.get, "/api/me/export", access: AccountContext.everyAccount, handler: export),
+            Endpoint(
+                .get,
+                "/api/me/export",
+                access: AccountContext.everyAccount,
+                deadline: Self.exportDeadline,
+                handler: export
+            ),
             Endpoint(
                 .delete,
                 "/api/me",
@@ -36,10 +45,18 @@ struct Profile: Sendable {
         return .privateJSON(json)
     }
 
-    /// Everything that is stored about the caller, but what only proves who it is; whole or not at
-    /// all.
+    /// Everything that is stored about the caller, but what only proves who it is: auth's own, then
+    /// what every other owner has, by its name.
     private func export(_ request: HTTPRequest) async throws -> HTTPResponse {
         let id = try context.caller(request).account
+        let now = context.now()
+        let limit = ExportLimit("account_export", keys: context.keys)
+        let refusal = try await context.database.transaction(request) {
+            connection throws(DatabaseError) in
+            try limit.refusal(of: id, at: now, on: connection)
+        }
+        if let refusal { throw refusal }
+        let others = try await context.exports.of(id)
         let stored = try await context.database.transaction(request) {
             connection throws(DatabaseError) -> (account: Account, sessions: Rows)? in
             guard let account = try AccountRows.find(id, on: connection) else { return nil }
@@ -53,11 +70,6 @@ struct Profile: Sendable {
             return (account, sessions)
         }
         guard let (account, sessions) = stored else { throw HTTPError.invalidToken }
-        var parts: [(name: String, json: [UInt8])] = []
-        for source in context.exports {
-            guard let part = await source.read(id) else { throw HTTPError.exportIncomplete }
-            parts.append((source.name, part))
-        }
         var json = JSONWriter(capacity: 1024)
         json.beginObject()
         json.key("account")
@@ -77,9 +89,9 @@ struct Profile: Sendable {
             json.endObject()
         }
         json.endArray()
-        for part in parts {
-            json.key(part.name)
-            json.value(json: part.json)
+        for other in others {
+            json.key(other.owner)
+            json.value(json: other.json)
         }
         json.endObject()
         return .privateJSON(json)

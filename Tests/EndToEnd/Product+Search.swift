@@ -1,7 +1,7 @@
 import Database
 import Foundation
 
-/// Looks for an id in everything that a running fleet stores.
+/// Looking for traces of somebody in what a product stores.
 extension Product {
     /// The tables with a row in which an id stands, in its text form or as bytes.
     func tables(holding id: String) async throws -> [String] {

@@ -43,7 +43,8 @@ import Testing
         }
     }
 
-    @Test func `live frames of the corpus mean what strict JSON says, whatever is cut off`() throws {
+    @Test func `live frames of the corpus mean what strict JSON says, whatever is cut off`() throws
+    {
         let files = try Self.files("frames")
         #expect(files.count >= 20)
         for file in files {

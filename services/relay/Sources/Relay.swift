@@ -71,7 +71,8 @@ public enum Relay {
         )
         bus.serve { request in await parts.desk.answer(request.body, trace: request.trace) }
         context.readiness.check {
-            bus.instances(of: ServiceNames.groups).isEmpty ? .notReady("groups: none is known") : .ready
+            bus.instances(of: ServiceNames.groups).isEmpty
+                ? .notReady("groups: none is known") : .ready
         }
         return ServiceParts(endpoints: parts.endpoints, services: parts.services)
     }

@@ -66,7 +66,8 @@ struct RelayParts: Sendable {
         let (limits, look) = (surroundings.limits, surroundings.revocations.look)
         desk = RelayDesk(mailbox: mailbox, look: look)
         endpoints = [
-            LiveEndpoint(mailbox: mailbox, verifier: verifier, count: count, metrics: metrics).endpoint
+            LiveEndpoint(mailbox: mailbox, verifier: verifier, count: count, metrics: metrics)
+                .endpoint
         ]
         RelaySubscriptions(mailbox: mailbox, undecodable: metrics.undecodable)
             .subscribe(bus, instance: surroundings.instance)

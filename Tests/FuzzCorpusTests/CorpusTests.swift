@@ -79,6 +79,27 @@ import Testing
         }
         FuzzChecks.positions(bytes)
     }
+
+    @Test(arguments: 0..<2000) func `frames and sockets with changed bytes hold`(
+        seed: Int
+    ) throws {
+        var random = SplitMix(seed: UInt64(seed))
+        for folder in ["frames", "sockets"] {
+            let files = try Self.files(folder)
+            guard var bytes = files.randomElement(using: &random)?.bytes, !bytes.isEmpty else {
+                continue
+            }
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                let place = Int.random(in: 0..<bytes.count, using: &random)
+                bytes[place] = UInt8.random(in: 0...255, using: &random)
+            }
+            if folder == "frames" {
+                FuzzChecks.frame(bytes)
+            } else {
+                FuzzChecks.socket([UInt8.random(in: 0...40, using: &random)] + bytes)
+            }
+        }
+    }
 }
 
 /// Random numbers from a seed, so that a failing case can be made again.

@@ -153,9 +153,7 @@ final class CoreFleet {
 
     func checkSessions() {
         for relay in relays {
-            relay.core.checkSessions(at: now) {
-                self.status[UniqueID($0.subject) ?? .random()] ?? .valid
-            }
+            relay.core.checkSessions { self.status[$0.account] ?? .valid }
         }
         settle()
     }

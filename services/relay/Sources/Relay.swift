@@ -61,7 +61,7 @@ public enum Relay {
                     revocation: view.check
                 ),
                 revocations: RelayParts.Revocations(
-                    status: view.check,
+                    status: { view.status(of: $0) },
                     look: { await view.look() }
                 ),
                 clock: context.clock,

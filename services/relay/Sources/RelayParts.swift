@@ -23,7 +23,7 @@ struct RelayParts: Sendable {
     /// What is known of ended sessions.
     struct Revocations: Sendable {
         /// Whether a token still counts.
-        let status: @Sendable (TokenClaims) -> RevocationStatus
+        let status: @Sendable (RevocationQuestion) -> RevocationStatus
         /// Reads what was committed before the call; false when that failed.
         let look: @Sendable () async -> Bool
     }

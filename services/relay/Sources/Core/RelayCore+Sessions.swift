@@ -155,16 +155,11 @@ extension RelayCore {
 
     /// Closes the sockets whose session was ended.
     ///
-    /// - Parameters:
-    ///   - now: When it is asked.
-    ///   - status: Whether a token still counts; asked for every socket.
-    func checkSessions(
-        at now: Moment,
-        _ status: (TokenClaims) -> RevocationStatus
-    ) {
+    /// - Parameter status: Whether the token of a socket still counts; asked for every one.
+    func checkSessions(_ status: (Session) -> RevocationStatus) {
         var isBlind = false
         for session in Array(sessions.values) + opening.values.joined() {
-            switch status(session.claims) {
+            switch status(session) {
             case .valid: continue
             case .revoked: close(session, .sessionEnded)
             case .unknown: isBlind = true

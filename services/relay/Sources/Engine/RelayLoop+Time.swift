@@ -10,7 +10,7 @@ extension RelayLoop {
         core.keepRelays(outside.livingRelays())
         if now.uptime >= checkedAt + limits.sweepInterval.nanoseconds {
             checkedAt = now.uptime
-            core.checkSessions(at: now, outside.status)
+            core.checkSessions { outside.status($0.revocation) }
         }
         core.tick(at: now)
         for connection in connections.values { tick(connection) }

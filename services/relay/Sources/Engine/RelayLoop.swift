@@ -144,7 +144,7 @@ final class RelayLoop {
             core.takeAway(withdrawals)
             done.append(call)
         case .checkSessions(let call):
-            core.checkSessions(at: now, outside.status)
+            core.checkSessions { outside.status($0.revocation) }
             done.append(call)
         case .stop(let call):
             stopping = call

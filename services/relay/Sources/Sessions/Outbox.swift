@@ -102,7 +102,12 @@ struct Outbox {
         }
         if first + count > items.count {
             positions += tail.count
-            tail = []
+            // A little room is kept: the next turn brings as many.
+            if tail.capacity > Self.compactAt {
+                tail = []
+            } else {
+                tail.removeAll(keepingCapacity: true)
+            }
             compactAt = Self.compactAt
         }
         first = last

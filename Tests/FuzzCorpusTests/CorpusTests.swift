@@ -43,7 +43,8 @@ import Testing
         }
     }
 
-    @Test func `live frames of the corpus mean what strict JSON says, whatever is cut off`() throws {
+    @Test func `live frames of the corpus mean what strict JSON says, whatever is cut off`() throws
+    {
         let files = try Self.files("frames")
         #expect(files.count >= 20)
         for file in files {
@@ -77,6 +78,27 @@ import Testing
                 .randomElement(using: &random) ?? 0
         }
         FuzzChecks.positions(bytes)
+    }
+
+    @Test(arguments: 0..<2000) func `frames and sockets with changed bytes hold`(
+        seed: Int
+    ) throws {
+        var random = SplitMix(seed: UInt64(seed))
+        for folder in ["frames", "sockets"] {
+            let files = try Self.files(folder)
+            guard var bytes = files.randomElement(using: &random)?.bytes, !bytes.isEmpty else {
+                continue
+            }
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                let place = Int.random(in: 0..<bytes.count, using: &random)
+                bytes[place] = UInt8.random(in: 0...255, using: &random)
+            }
+            if folder == "frames" {
+                FuzzChecks.frame(bytes)
+            } else {
+                FuzzChecks.socket([UInt8.random(in: 0...40, using: &random)] + bytes)
+            }
+        }
     }
 }
 

@@ -87,7 +87,12 @@ final class CoreFleet {
     }
 
     /// Changes a group as a transaction does: the version rises, and relays are told.
-    func change(_ id: UniqueID, withdrawing reason: Withdrawal.Reason? = nil, of account: UniqueID? = nil, _ body: (inout GroupView) -> Void = { _ in }) {
+    func change(
+        _ id: UniqueID,
+        withdrawing reason: Withdrawal.Reason? = nil,
+        of account: UniqueID? = nil,
+        _ body: (inout GroupView) -> Void = { _ in }
+    ) {
         guard var view = views[id] else { return }
         view.version += 1
         body(&view)
@@ -107,13 +112,25 @@ final class CoreFleet {
         for relay in relays {
             relay.core.hear(GroupChange(groupID: id, version: view.version, isGone: isGone))
             if let account, let reason {
-                relay.core.takeAway([Withdrawal(groupID: id, accountID: account, version: view.version, reason: reason)])
+                relay.core.takeAway([
+                    Withdrawal(
+                        groupID: id,
+                        accountID: account,
+                        version: view.version,
+                        reason: reason
+                    )
+                ])
             }
         }
     }
 
     /// Changes a group and lets everything come to rest.
-    func changed(_ id: UniqueID, withdrawing reason: Withdrawal.Reason? = nil, of account: UniqueID? = nil, _ body: (inout GroupView) -> Void = { _ in }) {
+    func changed(
+        _ id: UniqueID,
+        withdrawing reason: Withdrawal.Reason? = nil,
+        of account: UniqueID? = nil,
+        _ body: (inout GroupView) -> Void = { _ in }
+    ) {
         change(id, withdrawing: reason, of: account, body)
         settle()
     }
@@ -135,14 +152,18 @@ final class CoreFleet {
     }
 
     func checkSessions() {
-        for relay in relays { relay.core.checkSessions(at: now) { self.status[UniqueID($0.subject) ?? .random()] ?? .valid } }
+        for relay in relays {
+            relay.core.checkSessions { self.status[$0.account] ?? .valid }
+        }
         settle()
     }
 
     /// Removes a relay as a crash does.
     func crash(_ index: Int) {
         let gone = relays.remove(at: index)
-        for relay in relays { relay.core.keepRelays(Set(relays.map(\.name)).subtracting([gone.name, relay.name])) }
+        for relay in relays {
+            relay.core.keepRelays(Set(relays.map(\.name)).subtracting([gone.name, relay.name]))
+        }
         settle()
     }
 
@@ -184,7 +205,10 @@ final class CoreFleet {
         let core = relay.core
         switch effect {
         case .drawClaims(let count):
-            let drawn = (0..<count).map { _ in claims += 1; return claims }
+            let drawn = (0..<count).map { _ in
+                claims += 1
+                return claims
+            }
             core.drew(drawn, at: now)
         case .ask(let id, let account, let group):
             let view = views[group]
@@ -199,13 +223,16 @@ final class CoreFleet {
         case .fetch(let groups, let accounts):
             fetches += 1
             let found = views.values.filter { view in
-                groups.contains(view.groupID) || view.members.contains { accounts.contains($0.accountID) }
+                groups.contains(view.groupID)
+                    || view.members.contains { accounts.contains($0.accountID) }
             }
             let isAway = isGroupsAway
             answer { core.fetched(isAway ? nil : found, at: self.now) }
         case .sweep(let accounts):
-            let found = views.values.filter { view in view.members.contains { accounts.contains($0.accountID) } }
-                .map { GroupVersion(groupID: $0.groupID, version: $0.version) }
+            let found = views.values.filter { view in
+                view.members.contains { accounts.contains($0.accountID) }
+            }
+            .map { GroupVersion(groupID: $0.groupID, version: $0.version) }
             let isAway = isGroupsAway
             answer { core.swept(isAway ? nil : found, at: self.now) }
         case .store(let fixes):

@@ -18,7 +18,11 @@ import Transit
         let group = fleet.group([anna])
         let (member, stranger) = (fleet.client(anna), fleet.client(ben))
         member.join(group)
-        #expect(member.take().map(\.description) == [JSON("{\"type\":\"joined\",\"groupId\":\"\(group)\"}").description])
+        #expect(
+            member.take().map(\.description) == [
+                JSON("{\"type\":\"joined\",\"groupId\":\"\(group)\"}").description
+            ]
+        )
         stranger.join(group)
         let unknown = UniqueID.random()
         stranger.join(unknown)
@@ -93,7 +97,10 @@ import Transit
         #expect(b.take().isEmpty)
         a.locate(3)
         #expect(b.takePositions() == [anna: 3])
-        #expect(a.relay.count("relay_dropped_total{reason=\"malformed\"}") == FrameReadingTests.malformed.count)
+        #expect(
+            a.relay.count("relay_dropped_total{reason=\"malformed\"}")
+                == FrameReadingTests.malformed.count
+        )
         #expect(a.relay.count("relay_dropped_total{reason=\"unknown_type\"}") == 4)
     }
 
@@ -118,12 +125,16 @@ import Transit
         a.join(group)
         b.join(group)
         for client in [a, b] { _ = client.take() }
-        a.send("{\"type\":\"spin_offer\",\"groupId\":\"\(group)\",\"candidates\":[{\"lat\":1,\"lon\":2},{\"lat\":3,\"lon\":4,\"name\":\"Café\"}]}")
+        a.send(
+            "{\"type\":\"spin_offer\",\"groupId\":\"\(group)\",\"candidates\":[{\"lat\":1,\"lon\":2},{\"lat\":3,\"lon\":4,\"name\":\"Café\"}]}"
+        )
         b.vote(group, 1)
         let offer = b.take().first
         #expect(offer?.keys == ["type", "groupId", "user", "candidates"])
         #expect([offer?["groupId"].id, offer?["user"].id] == [group, anna])
-        #expect(offer?["candidates"].array.map(\.keys) == [["lat", "lon"], ["lat", "lon", "name"]])
+        #expect(
+            offer?["candidates"].array.map(\.keys) == [["lat", "lon"], ["lat", "lon", "name"]]
+        )
         let vote = a.take().first
         #expect(vote?.keys == ["type", "groupId", "user", "index"])
         #expect([vote?["index"].int, vote?["user"].id == ben ? 1 : 0] == [1, 1])
@@ -173,7 +184,8 @@ import Transit
     // MARK: - Taking away
 
     @Test(arguments: [Withdrawal.Reason.left, .removed, .erased])
-    func `nothing that waits is delivered to or from someone who is gone`(reason: Withdrawal.Reason) {
+    func `nothing that waits is delivered to or from someone who is gone`(reason: Withdrawal.Reason)
+    {
         let fleet = CoreFleet()
         let group = fleet.group([anna, ben, cleo], convoy: true)
         let (a, b, c) = (fleet.client(anna), fleet.client(ben), fleet.client(cleo))
@@ -426,7 +438,10 @@ import Transit
 
     @Test func `who vanishes leaves each group that was joined`() {
         let fleet = CoreFleet()
-        let groups = [fleet.group([anna, ben]), fleet.group([anna, ben], convoy: true), fleet.group([anna, ben])]
+        let groups = [
+            fleet.group([anna, ben]), fleet.group([anna, ben], convoy: true),
+            fleet.group([anna, ben]),
+        ]
         let (a, b) = (fleet.client(anna), fleet.client(ben))
         for group in groups { b.join(group) }
         for group in groups.prefix(2) { a.join(group) }
@@ -454,7 +469,9 @@ import Transit
         var frames = c.take()
         #expect(frames.map(\.type) == ["joined", "positions"])
         let ttl = Dictionary(
-            uniqueKeysWithValues: (frames.last?["peers"].array ?? []).map { ($0["u"].id, $0["ttl"].int) }
+            uniqueKeysWithValues: (frames.last?["peers"].array ?? []).map {
+                ($0["u"].id, $0["ttl"].int)
+            }
         )
         #expect(ttl == [anna: 5, ben: 20])
         fleet.advance(by: .seconds(6))
@@ -507,7 +524,10 @@ import Transit
             let targets = [(circle, false), (convoy, true)].map {
                 LiveFix.Target(groupID: $0.0, version: 1, sharesWhileConnected: $0.1)
             }
-            b.relay.core.hear(LiveFix(accountID: anna, fix: fix, ttlSeconds: 300, targets: targets), at: fleet.now)
+            b.relay.core.hear(
+                LiveFix(accountID: anna, fix: fix, ttlSeconds: 300, targets: targets),
+                at: fleet.now
+            )
             fleet.settle()
         }
         post(1)
@@ -533,7 +553,10 @@ import Transit
         b.isStopped = true
         for _ in 0..<10 { a.vote(group) }
         #expect(b.closeReason == nil)
-        for _ in 0..<500 { a.locate(1); fleet.advance(by: .milliseconds(250)) }
+        for _ in 0..<500 {
+            a.locate(1)
+            fleet.advance(by: .milliseconds(250))
+        }
         #expect(b.closeReason == nil)
         a.vote(group)
         #expect(b.closeReason == .tooSlow)

@@ -59,7 +59,8 @@ import Transit
     static func location(_ members: String) -> String { "{\"type\":\"location\",\(members)}" }
 
     static let refused: [Case] = [
-        Case("no coordinates", "{\"type\":\"location\"}"), Case("no longitude", location("\"lat\":1")),
+        Case("no coordinates", "{\"type\":\"location\"}"),
+        Case("no longitude", location("\"lat\":1")),
         Case("texts", location("\"lat\":\"1\",\"lon\":\"2\"")),
         Case("objects", location("\"lat\":{},\"lon\":[]")),
         Case("null", location("\"lat\":null,\"lon\":2")),
@@ -70,18 +71,25 @@ import Transit
         Case("keys in capitals", location("\"Lat\":1,\"LON\":2")),
         Case("a group that is no id", "{\"type\":\"join\",\"groupId\":\"x\"}"),
         Case("a group that is a number", "{\"type\":\"join\",\"groupId\":7}"),
-        Case("no group", "{\"type\":\"join\"}"), Case("a vote without group", "{\"type\":\"spin_vote\",\"index\":1}"),
+        Case("no group", "{\"type\":\"join\"}"),
+        Case("a vote without group", "{\"type\":\"spin_vote\",\"index\":1}"),
         Case("a vote without index", "{\"type\":\"spin_vote\",\"groupId\":\"\(group)\"}"),
         Case("index 3", vote("3")), Case("index 7", vote("7")), Case("index -1", vote("-1")),
         Case("index 1.0", vote("1.0")), Case("index 1.5", vote("1.5")),
-        Case("index as text", vote("\"1\"")), Case("index beyond 64 bits", vote("99999999999999999999")),
-        Case("candidates as object", offer("{}")), Case("no candidates", "{\"type\":\"spin_offer\",\"groupId\":\"\(group)\"}"),
+        Case("index as text", vote("\"1\"")),
+        Case("index beyond 64 bits", vote("99999999999999999999")),
+        Case("candidates as object", offer("{}")),
+        Case("no candidates", "{\"type\":\"spin_offer\",\"groupId\":\"\(group)\"}"),
         Case("none", offer("[]")), Case("four", offer("[\(place),\(place),\(place),\(place)]")),
         Case("one of them invalid", offer("[\(place),{\"lat\":999,\"lon\":1}]")),
         Case("one of them no object", offer("[\(place),7]")),
-        Case("one of them a text", offer("[\"x\"]")), Case("one of them an array", offer("[[\(place)]]")),
+        Case("one of them a text", offer("[\"x\"]")),
+        Case("one of them an array", offer("[[\(place)]]")),
         Case("one without longitude", offer("[{\"lat\":1}]")),
-        Case("a name of 81", offer("[{\"lat\":1,\"lon\":2,\"name\":\"\(String(repeating: "é", count: 81))\"}]")),
+        Case(
+            "a name of 81",
+            offer("[{\"lat\":1,\"lon\":2,\"name\":\"\(String(repeating: "é", count: 81))\"}]")
+        ),
         Case("a token that is a number", "{\"type\":\"auth\",\"token\":7}"),
         Case("no token", "{\"type\":\"auth\"}"),
     ]
@@ -100,9 +108,14 @@ import Transit
         #expect(example.reading == .refused(.invalid))
     }
 
-    @Test(arguments: ["ptt_start", "ptt_audio", "ptt_end", "left", "positions", "JOIN", "", "leave"])
+    @Test(arguments: [
+        "ptt_start", "ptt_audio", "ptt_end", "left", "positions", "JOIN", "", "leave",
+    ])
     func `is of no known type`(type: String) {
-        #expect(Case("", "{\"type\":\"\(type)\",\"groupId\":\"\(Self.group)\"}").reading == .refused(.unknownType))
+        #expect(
+            Case("", "{\"type\":\"\(type)\",\"groupId\":\"\(Self.group)\"}").reading
+                == .refused(.unknownType)
+        )
     }
 
     private func read(_ text: String) throws -> ClientFrame {
@@ -120,9 +133,13 @@ import Transit
     }
 
     @Test func `the type may come last, and unknown members are passed over`() throws {
-        let text = "{ \"x\" : {\"lat\":[1,{\"y\":\"\\u00e9\"}]}, \"groupId\":\"\(Self.group)\", \"type\":\"join\"}"
+        let text =
+            "{ \"x\" : {\"lat\":[1,{\"y\":\"\\u00e9\"}]}, \"groupId\":\"\(Self.group)\", \"type\":\"join\"}"
         #expect(try read(text) == .join(try #require(UniqueID(Self.group))))
-        #expect(try read("{\"\\u0074ype\":\"join\",\"groupId\":\"\(Self.group.uppercased())\"}") == .join(try #require(UniqueID(Self.group))))
+        #expect(
+            try read("{\"\\u0074ype\":\"join\",\"groupId\":\"\(Self.group.uppercased())\"}")
+                == .join(try #require(UniqueID(Self.group)))
+        )
     }
 
     @Test(arguments: [(-90.0, -180.0), (90.0, 180.0), (0.0, 0.0), (47.6062, -122.3321)])
@@ -135,21 +152,34 @@ import Transit
         ("accuracyM", 0.0, 100_000.0, -0.1, 100_000.1), ("headingDeg", 0, 360, -1, 360.1),
         ("speedKmh", 0, 1000, -1, 1000.1),
     ])
-    func `what cannot be is unknown`(key: String, low: Double, high: Double, under: Double, over: Double) throws {
+    func `what cannot be is unknown`(
+        key: String,
+        low: Double,
+        high: Double,
+        under: Double,
+        over: Double
+    ) throws {
         func value(_ text: String) throws -> Double? {
             let location = try locate("\"lat\":1,\"lon\":2,\"\(key)\":\(text)")
-            return [location.accuracyMeters, location.headingDegrees, location.speedKilometersPerHour]
-                .compactMap { $0 }.first
+            return [
+                location.accuracyMeters, location.headingDegrees, location.speedKilometersPerHour,
+            ]
+            .compactMap { $0 }.first
         }
         #expect(try value("\(low)") == low)
         #expect(try value("\(high)") == high)
-        for text in ["\(under)", "\(over)", "\"7\"", "null", "{}"] { #expect(try value(text) == nil) }
+        for text in ["\(under)", "\(over)", "\"7\"", "null", "{}"] {
+            #expect(try value(text) == nil)
+        }
     }
 
-    @Test(arguments: [
-        ("1771257600123", 1_771_257_600_123), ("1771257600123.9", 1_771_257_600_123), ("0", nil),
-        ("-5", nil), ("\"7\"", nil), ("1e300", nil), ("1", 1),
-    ] as [(String, Int64?)])
+    @Test(
+        arguments: [
+            ("1771257600123", 1_771_257_600_123), ("1771257600123.9", 1_771_257_600_123),
+            ("0", nil),
+            ("-5", nil), ("\"7\"", nil), ("1e300", nil), ("1", 1),
+        ] as [(String, Int64?)]
+    )
     func `a moment that is none is left out`(text: String, expected: Int64?) throws {
         #expect(try locate("\"lat\":1,\"lon\":2,\"ts\":\(text)").timestampMilliseconds == expected)
     }
@@ -173,7 +203,16 @@ import Transit
             Issue.record("no offer")
             return
         }
-        #expect(candidates[0] == .init(latitude: 1, longitude: 2, distanceMeters: -3, durationSeconds: 4.5, name: name))
+        #expect(
+            candidates[0]
+                == .init(
+                    latitude: 1,
+                    longitude: 2,
+                    distanceMeters: -3,
+                    durationSeconds: 4.5,
+                    name: name
+                )
+        )
         #expect(candidates[1] == .init(latitude: 1, longitude: 2))
     }
 

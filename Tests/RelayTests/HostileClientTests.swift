@@ -11,7 +11,8 @@ import Web
     /// Runs with two riders of a convoy who have joined.
     private func withPair(
         limits: RelayLimits = .inTests,
-        _ body: (RelayWorld, (anna: Traveller, ben: Traveller), (LiveClient, LiveClient), String) async throws -> Void
+        _ body: (RelayWorld, (anna: Traveller, ben: Traveller), (LiveClient, LiveClient), String)
+            async throws -> Void
     ) async throws {
         try await RelayWorld.with(limits: limits) { world in
             let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
@@ -28,7 +29,9 @@ import Web
     @Test func `rubbish is dropped and the socket stays usable`() async throws {
         try await withPair { world, people, clients, convoy in
             let (a, b) = clients
-            for (index, example) in (FrameReadingTests.malformed + FrameReadingTests.refused).enumerated() {
+            for (index, example) in (FrameReadingTests.malformed + FrameReadingTests.refused)
+                .enumerated()
+            {
                 a.send(example.text)
                 // The budget of well-formed frames is not what this is about.
                 if index % 15 == 14 { try await Task.sleep(for: .milliseconds(300)) }
@@ -36,7 +39,9 @@ import Web
             a.send("{\"type\":\"ptt_start\",\"groupId\":\"\(convoy)\"}")
             a.send(opcode: 2, Array("{\"type\":\"location\",\"lat\":66,\"lon\":8}".utf8))
             a.send(String(repeating: "x", count: 200_000))
-            a.send("{\"type\":\"location\",\"lat\":66,\"lon\":8,\"x\":\"\(String(repeating: "x", count: 32_768))\"}")
+            a.send(
+                "{\"type\":\"location\",\"lat\":66,\"lon\":8,\"x\":\"\(String(repeating: "x", count: 32_768))\"}"
+            )
             let whole = Array("{\"type\":\"location\",\"lat\":7,\"lon\":8}".utf8)
             a.send(opcode: 1, Array(whole[..<5]), fin: false)
             a.send(opcode: 9, Array("?".utf8))
@@ -46,9 +51,16 @@ import Web
             #expect(b.take().isEmpty)
             #expect(a.take().isEmpty)
             for (reason, count) in [("binary", 1), ("oversize", 2), ("unknown_type", 1)] {
-                #expect(try await world.figure("relay_dropped_total{reason=\"\(reason)\"}", of: world.relays[0]) == Double(count))
+                #expect(
+                    try await world.figure(
+                        "relay_dropped_total{reason=\"\(reason)\"}",
+                        of: world.relays[0]
+                    ) == Double(count)
+                )
             }
-            #expect(try await world.figure("relay_unfinished_messages_bytes", of: world.relays[0]) == 0)
+            #expect(
+                try await world.figure("relay_unfinished_messages_bytes", of: world.relays[0]) == 0
+            )
         }
     }
 
@@ -71,12 +83,19 @@ import Web
         }
     }
 
-    @Test(arguments: [
-        ("no mask", [0x81, 1, 0x61], 1002), ("a reserved bit", [0xC1, 0x81, 0, 0, 0, 0, 1], 1002),
-        ("no UTF-8", WebSocketBytes.frame(1, [0xC3, 0x28]), 1007),
-        ("a close", WebSocketBytes.frame(8, [0x03, 0xE8]), 1000),
-    ] as [(String, [UInt8], Int)])
-    func `who breaks the framing is told and gone`(what: String, bytes: [UInt8], code: Int) async throws {
+    @Test(
+        arguments: [
+            ("no mask", [0x81, 1, 0x61], 1002),
+            ("a reserved bit", [0xC1, 0x81, 0, 0, 0, 0, 1], 1002),
+            ("no UTF-8", WebSocketBytes.frame(1, [0xC3, 0x28]), 1007),
+            ("a close", WebSocketBytes.frame(8, [0x03, 0xE8]), 1000),
+        ] as [(String, [UInt8], Int)]
+    )
+    func `who breaks the framing is told and gone`(
+        what: String,
+        bytes: [UInt8],
+        code: Int
+    ) async throws {
         try await withPair { _, people, clients, _ in
             let (a, b) = clients
             a.sendRaw(bytes)
@@ -92,7 +111,11 @@ import Web
         limits.pingInterval = .milliseconds(150)
         try await RelayWorld.with(limits: limits) { world in
             let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
-            let silent = try await LiveClient(port: world.relays[0].port, token: anna.token, answersPings: false)
+            let silent = try await LiveClient(
+                port: world.relays[0].port,
+                token: anna.token,
+                answersPings: false
+            )
             let lively = try await world.connect(ben)
             #expect(try await silent.close() == 4010)
             #expect(silent.pings == 2)
@@ -109,11 +132,16 @@ import Web
         limits.waitingBytes = 64 << 20
         try await RelayWorld.with(limits: limits) { world in
             let (anna, ben, cleo) = (
-                try await world.person("anna"), try await world.person("ben"), try await world.person("cleo")
+                try await world.person("anna"), try await world.person("ben"),
+                try await world.person("cleo")
             )
             let convoy = try await world.group("convoys", anna, ben, cleo)
             let (a, c) = (try await world.connect(anna), try await world.connect(cleo))
-            let b = try await LiveClient(port: world.relays[0].port, token: ben.token, receiveBuffer: 4096)
+            let b = try await LiveClient(
+                port: world.relays[0].port,
+                token: ben.token,
+                receiveBuffer: 4096
+            )
             for client in [a, b, c] {
                 client.join(convoy)
                 try await client.next("joined")
@@ -134,7 +162,10 @@ import Web
             try await c.position(of: anna, at: 1)
             b.setPaused(false)
             try await eventually("its memory is given back") {
-                let queued = try await world.figure("relay_queued_frames_bytes", of: world.relays[0])
+                let queued = try await world.figure(
+                    "relay_queued_frames_bytes",
+                    of: world.relays[0]
+                )
                 guard queued == 0 else { return false }
                 return try await world.sockets() == 2
             }
@@ -146,13 +177,19 @@ import Web
             let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
             _ = try await world.group("convoys", anna, ben)
             let (a, b) = (try await world.connect(anna), try await world.connect(ben))
-            let before = try await world.figure("process_resident_memory_bytes", of: world.relays[0])
+            let before = try await world.figure(
+                "process_resident_memory_bytes",
+                of: world.relays[0]
+            )
             for round in 0..<10 {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for index in 0..<100 {
                         group.addTask {
                             let token = world.tokens.token(.member, handle: "guest")
-                            let client = try await LiveClient(port: world.relays[0].port, token: token)
+                            let client = try await LiveClient(
+                                port: world.relays[0].port,
+                                token: token
+                            )
                             // Some leave before they are let in, some in the middle of a frame.
                             if index % 3 == 0 { client.sendRaw([0x81, 0xFE, 0x10]) }
                             client.abort()
@@ -164,7 +201,10 @@ import Web
                 try await b.position(of: anna, at: Double(round))
             }
             try await eventually("every socket is gone") {
-                let held = try await world.figure("relay_unfinished_messages_bytes", of: world.relays[0])
+                let held = try await world.figure(
+                    "relay_unfinished_messages_bytes",
+                    of: world.relays[0]
+                )
                 guard held == 0 else { return false }
                 return try await world.sockets() == 2
             }

@@ -14,12 +14,22 @@ import Transit
             let python = try PythonClient()
             defer { python.stop() }
             for token in ["", "nonsense"] {
-                #expect(try await python.call("open", "x", "\(world.relays[0].port)", token)["status"].int == 401)
+                #expect(
+                    try await python.call("open", "x", "\(world.relays[0].port)", token)["status"]
+                        .int == 401
+                )
             }
             for (index, person) in [anna, ben].enumerated() {
                 let port = world.relays[index].port
-                #expect(try await python.call("open", person.handle, "\(port)", person.token)["status"].int == 101)
-                _ = try await python.call("send", person.handle, "{\"type\":\"join\",\"groupId\":\"\(convoy)\"}")
+                #expect(
+                    try await python.call("open", person.handle, "\(port)", person.token)["status"]
+                        .int == 101
+                )
+                _ = try await python.call(
+                    "send",
+                    person.handle,
+                    "{\"type\":\"join\",\"groupId\":\"\(convoy)\"}"
+                )
                 let joined = try await python.call("receive", person.handle, "1")["frames"].array
                 #expect(joined.map(\.type) == ["joined"])
             }
@@ -28,11 +38,21 @@ import Transit
                     try await world.figure("relay_remote_riders_items", of: relay) == 1
                 }
             }
-            _ = try await python.call("fragments", "anna", "{\"type\":\"loc", "ation\",\"lat\":1", ",\"lon\":2}")
+            _ = try await python.call(
+                "fragments",
+                "anna",
+                "{\"type\":\"loc",
+                "ation\",\"lat\":1",
+                ",\"lon\":2}"
+            )
             let fix = try await python.call("receive", "ben", "1")["frames"].array.first
             #expect(fix?["peers"].array.first?["u"].id == anna.id)
             _ = try await python.call("binary", "ben", "00ff")
-            _ = try await python.call("send", "ben", "{\"type\":\"spin_vote\",\"groupId\":\"\(convoy)\",\"index\":2}")
+            _ = try await python.call(
+                "send",
+                "ben",
+                "{\"type\":\"spin_vote\",\"groupId\":\"\(convoy)\",\"index\":2}"
+            )
             let vote = try await python.call("receive", "anna", "1")["frames"].array.first
             #expect([vote?.type, vote?["user"].string] == ["spin_vote", "\(ben.id)"])
             #expect(try await python.call("ping", "anna")["pong"] == JSON("true"))
@@ -79,7 +99,9 @@ private final class PythonClient: Sendable {
                 do {
                     try input.write(contentsOf: line)
                     var answer = Data()
-                    while answer.last != 0x0A, let byte = try output.read(upToCount: 1), !byte.isEmpty {
+                    while answer.last != 0x0A, let byte = try output.read(upToCount: 1),
+                        !byte.isEmpty
+                    {
                         answer += byte
                     }
                     continuation.resume(returning: JSON(Array(answer)))

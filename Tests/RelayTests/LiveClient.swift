@@ -24,7 +24,12 @@ final class LiveClient: Sendable {
     /// Opens a socket.
     ///
     /// - Throws: ``Refused`` with the status of any other answer than 101.
-    init(port: Int, token: String?, answersPings: Bool = true, receiveBuffer: Int32? = nil) async throws {
+    init(
+        port: Int,
+        token: String?,
+        answersPings: Bool = true,
+        receiveBuffer: Int32? = nil
+    ) async throws {
         self.answersPings = answersPings
         let (descriptor, status) = try await Self.offPool {
             try Self.open(port: port, token: token, receiveBuffer: receiveBuffer)
@@ -72,7 +77,10 @@ final class LiveClient: Sendable {
         send("{\"type\":\"spin_vote\",\"groupId\":\"\(group)\",\"index\":\(index)}")
     }
 
-    func offer(_ group: String, _ candidates: String = "[{\"lat\":1,\"lon\":2},{\"lat\":3,\"lon\":4}]") {
+    func offer(
+        _ group: String,
+        _ candidates: String = "[{\"lat\":1,\"lon\":2},{\"lat\":3,\"lon\":4}]"
+    ) {
         send("{\"type\":\"spin_offer\",\"groupId\":\"\(group)\",\"candidates\":\(candidates)}")
     }
 
@@ -112,13 +120,17 @@ final class LiveClient: Sendable {
         var found: JSON?
         try await eventually("a frame \(type)") {
             found = state.withLock { state in
-                guard let index = state.frames.firstIndex(where: { $0.type == type && isWanted($0) }) else {
+                guard
+                    let index = state.frames.firstIndex(where: { $0.type == type && isWanted($0) })
+                else {
                     return nil
                 }
                 defer { state.frames.removeFirst(index + 1) }
                 return state.frames[index]
             }
-            if found == nil, isClosed { throw Late(what: "a frame \(type) before the close \(closeCode ?? 0)") }
+            if found == nil, isClosed {
+                throw Late(what: "a frame \(type) before the close \(closeCode ?? 0)")
+            }
             return found != nil
         }
         return found ?? JSON("null")
@@ -190,7 +202,9 @@ final class LiveClient: Sendable {
         var bytes = [UInt8](repeating: 0, count: count)
         var filled = 0
         while filled < count {
-            let received = bytes[filled...].withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
+            let received = bytes[filled...].withUnsafeMutableBytes {
+                recv(descriptor, $0.baseAddress, $0.count, 0)
+            }
             if received < 0, errno == EINTR { continue }
             guard received > 0 else { return nil }
             filled += received
@@ -198,10 +212,20 @@ final class LiveClient: Sendable {
         return bytes
     }
 
-    private static func open(port: Int, token: String?, receiveBuffer: Int32?) throws -> (Int32, Int) {
+    private static func open(
+        port: Int,
+        token: String?,
+        receiveBuffer: Int32?
+    ) throws -> (Int32, Int) {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         if var size = receiveBuffer {
-            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+            setsockopt(
+                descriptor,
+                SOL_SOCKET,
+                SO_RCVBUF,
+                &size,
+                socklen_t(MemoryLayout<Int32>.size)
+            )
         }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -213,11 +237,14 @@ final class LiveClient: Sendable {
             }
         }
         guard failed == 0 else { throw Refused(status: 0) }
-        var request = "GET /api/live HTTP/1.1\r\nHost: t\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        var request =
+            "GET /api/live HTTP/1.1\r\nHost: t\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
         request += "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
         if let token { request += "Authorization: Bearer \(token)\r\n" }
         let bytes = Array((request + "\r\n").utf8)
-        _ = bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+        _ = bytes.withUnsafeBytes {
+            Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+        }
         var head: [UInt8] = []
         while !head.suffix(4).elementsEqual([13, 10, 13, 10]) {
             guard let byte = read(descriptor, 1) else { throw Refused(status: 0) }

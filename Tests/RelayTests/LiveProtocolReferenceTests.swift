@@ -11,13 +11,19 @@ import Transit
     private let text: String
 
     init() throws {
-        text = try String(contentsOfFile: ProjectPaths.root + "/docs/reference/live-protocol.md", encoding: .utf8)
+        text = try String(
+            contentsOfFile: ProjectPaths.root + "/docs/reference/live-protocol.md",
+            encoding: .utf8
+        )
     }
 
     private func rows(_ heading: String) throws -> [[String]] {
-        let section = try #require(text.components(separatedBy: "\n## ").first { $0.hasPrefix(heading) })
+        let section = try #require(
+            text.components(separatedBy: "\n## ").first { $0.hasPrefix(heading) }
+        )
         return section.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst(2)
-            .map { row in row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) } }
+            .map { row in row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            }
     }
 
     @Test func `the types of clients are those that are read`() throws {
@@ -39,15 +45,23 @@ import Transit
             groups: []
         )
         let event = PlaceEventNotice(
-            groupID: a, accountID: b, placeID: a, placeName: "x", kind: "arrive", timestampMilliseconds: 1, sequence: 1
+            groupID: a,
+            accountID: b,
+            placeID: a,
+            placeName: "x",
+            kind: "arrive",
+            timestampMilliseconds: 1,
+            sequence: 1
         )
         func vote(_ ballot: RelayedVote.Ballot) -> [UInt8] {
             ServerFrame.vote(RelayedVote(accountID: a, groupID: b, version: 1, ballot: ballot))
         }
         let frames = [
-            ServerFrame.joined(a), ServerFrame.auth(expiresAtMilliseconds: 1), ServerFrame.error("x", group: a),
+            ServerFrame.joined(a), ServerFrame.auth(expiresAtMilliseconds: 1),
+            ServerFrame.error("x", group: a),
             ServerFrame.positions([fix.row(ttlSeconds: 7)]), ServerFrame.left(a, group: b),
-            vote(.offer([.init(latitude: 1, longitude: 2)])), vote(.vote(1)), ServerFrame.placeEvent(event),
+            vote(.offer([.init(latitude: 1, longitude: 2)])), vote(.vote(1)),
+            ServerFrame.placeEvent(event),
         ]
         var found: [String] = []
         for frame in frames {
@@ -64,11 +78,16 @@ import Transit
     @Test func `the bounds are those of the code`() throws {
         let limits = RelayLimits()
         func seconds(_ duration: Duration) -> String { "\(duration.components.seconds) s" }
-        func range(_ range: ClosedRange<Double>) -> String { "\(Int(range.lowerBound)) to \(Int(range.upperBound))" }
-        func range(_ range: ClosedRange<Int>) -> String { "\(range.lowerBound) to \(range.upperBound)" }
+        func range(_ range: ClosedRange<Double>) -> String {
+            "\(Int(range.lowerBound)) to \(Int(range.upperBound))"
+        }
+        func range(_ range: ClosedRange<Int>) -> String {
+            "\(range.lowerBound) to \(range.upperBound)"
+        }
         let values = [
             "\(RelayLimits.messageBytes) bytes", "\(RelayLimits.frameDepth) levels",
-            "\(Int(RelayLimits.budgetBurst)), \(Int(RelayLimits.budgetPerSecond))", range(RelayLimits.candidates),
+            "\(Int(RelayLimits.budgetBurst)), \(Int(RelayLimits.budgetPerSecond))",
+            range(RelayLimits.candidates),
             range(RelayLimits.voteIndices), "\(RelayLimits.candidateName) characters",
             range(RelayLimits.accuracies) + " m", range(RelayLimits.headings) + " degrees",
             range(RelayLimits.speeds) + " km/h",

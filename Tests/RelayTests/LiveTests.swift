@@ -36,7 +36,9 @@ import Web
         }
     }
 
-    @Test(arguments: [1, 2]) func `two convoys and a circle at once, each in its own lane`(relays: Int) async throws {
+    @Test(arguments: [1, 2]) func `two convoys and a circle at once, each in its own lane`(
+        relays: Int
+    ) async throws {
         try await RelayWorld.with(relays: relays) { world in
             let (anna, ben, cleo, dan) = (
                 try await world.person("anna"), try await world.person("ben"),
@@ -47,7 +49,9 @@ import Web
             let circle = try await world.group("circles", ben, cleo)
             let clients = try await [anna, ben, cleo, dan].asyncMap { try await world.connect($0) }
             let (a, b, c, d) = (clients[0], clients[1], clients[2], clients[3])
-            for (client, group) in [(a, convoy), (b, convoy), (b, circle), (c, other), (c, circle), (d, other)] {
+            for (client, group) in [
+                (a, convoy), (b, convoy), (b, circle), (c, other), (c, circle), (d, other),
+            ] {
                 client.join(group)
                 #expect(try await client.next("joined")["groupId"].string == group)
             }
@@ -84,17 +88,24 @@ import Web
         }
     }
 
-    @Test(arguments: [1, 2]) func `pausing, leaving and unfriending end traffic before their answer`(relays: Int) async throws {
+    @Test(arguments: [1, 2])
+    func `pausing, leaving and unfriending end traffic before their answer`(
+        relays: Int
+    ) async throws {
         try await RelayWorld.with(relays: relays) { world in
             let (anna, ben, cleo) = (
-                try await world.person("anna"), try await world.person("ben"), try await world.person("cleo")
+                try await world.person("anna"), try await world.person("ben"),
+                try await world.person("cleo")
             )
             let circle = try await world.group("circles", anna, ben)
             let convoy = try await world.group("convoys", cleo, anna, ben)
             let (a, b, c) = (
-                try await world.connect(anna), try await world.connect(ben), try await world.connect(cleo)
+                try await world.connect(anna), try await world.connect(ben),
+                try await world.connect(cleo)
             )
-            for (client, group) in [(a, circle), (b, circle), (a, convoy), (b, convoy), (c, convoy)] {
+            for (client, group) in [
+                (a, circle), (b, circle), (a, convoy), (b, convoy), (c, convoy),
+            ] {
                 client.join(group)
                 try await client.next("joined")
             }
@@ -108,7 +119,9 @@ import Web
             try await c.position(of: anna, at: 1)
             // Out of the convoy nothing of hers is seen, and she sees nothing.
             try await anna.leave(convoy)
-            for client in [b, c] { #expect(try await client.next("left")["groupId"].string == convoy) }
+            for client in [b, c] {
+                #expect(try await client.next("left")["groupId"].string == convoy)
+            }
             a.locate(2)
             c.locate(3)
             c.vote(convoy)
@@ -140,7 +153,9 @@ import Web
         }
     }
 
-    @Test(arguments: [1, 2]) func `arrivals, fixes over HTTP and late joiners`(relays: Int) async throws {
+    @Test(arguments: [1, 2]) func `arrivals, fixes over HTTP and late joiners`(
+        relays: Int
+    ) async throws {
         try await RelayWorld.with(relays: relays) { world in
             let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
             let circle = try await world.group("circles", anna, ben)
@@ -152,7 +167,8 @@ import Web
             let b = try await world.connect(ben)
             b.join(circle)
             try await b.next("joined")
-            let event = "{\"placeId\":\"\(try #require(place))\",\"kind\":\"arrive\",\"timestampMs\":7}"
+            let event =
+                "{\"placeId\":\"\(try #require(place))\",\"kind\":\"arrive\",\"timestampMs\":7}"
             // The relay's subscription may still be on its way when the first is told.
             try await eventually("an arrival is seen") {
                 _ = try await anna.send(.post, "/api/circles/\(circle)/events", event)
@@ -160,7 +176,11 @@ import Web
             }
             let frame = try await b.next("place_event")
             #expect(frame["user"].id == anna.id)
-            #expect([frame["placeName"].string, frame["kind"].string, frame["placeId"].string] == ["Home", "arrive", place])
+            #expect(
+                [frame["placeName"].string, frame["kind"].string, frame["placeId"].string] == [
+                    "Home", "arrive", place,
+                ]
+            )
             try await anna.postFix(1)
             #expect(try await b.position(of: anna, at: 1)["ttl"].int == 300)
             // A socket's fix is stored for those who look later.
@@ -185,7 +205,10 @@ import Web
         }
     }
 
-    @Test(arguments: [1, 2]) func `the newest socket of a rider is the only one, and aborts are seen`(relays: Int) async throws {
+    @Test(arguments: [1, 2])
+    func `the newest socket of a rider is the only one, and aborts are seen`(
+        relays: Int
+    ) async throws {
         try await RelayWorld.with(relays: relays) { world in
             let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
             let convoy = try await world.group("convoys", anna, ben)

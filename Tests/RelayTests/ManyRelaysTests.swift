@@ -14,7 +14,9 @@ import Transit
         let fleet = CoreFleet(relays: 3)
         _ = fleet.group([anna, ben, cleo])
         _ = fleet.group([anna, ben], convoy: true)
-        let (a, b, c) = (fleet.client(anna, at: 0), fleet.client(ben, at: 1), fleet.client(cleo, at: 1))
+        let (a, b, c) = (
+            fleet.client(anna, at: 0), fleet.client(ben, at: 1), fleet.client(cleo, at: 1)
+        )
         a.locate(1)
         #expect(b.takePositions() == [anna: 1])
         #expect(c.takePositions() == [anna: 1])
@@ -42,7 +44,10 @@ import Transit
         #expect(left.first?["groupId"].id == group)
     }
 
-    @Test(arguments: [(0, 1), (1, 0)]) func `the newer socket of a rider counts, wherever it is`(first: Int, second: Int) {
+    @Test(arguments: [(0, 1), (1, 0)]) func `the newer socket of a rider counts, wherever it is`(
+        first: Int,
+        second: Int
+    ) {
         let fleet = CoreFleet(relays: 2)
         let group = fleet.group([anna, ben])
         let b = fleet.client(ben, at: 0)
@@ -119,7 +124,9 @@ import Transit
     @Test func `a relay that is killed loses its own sockets and nothing else`() {
         let fleet = CoreFleet(relays: 3)
         let group = fleet.group([anna, ben, cleo])
-        let (_, b, c) = (fleet.client(anna, at: 0), fleet.client(ben, at: 1), fleet.client(cleo, at: 2))
+        let (_, b, c) = (
+            fleet.client(anna, at: 0), fleet.client(ben, at: 1), fleet.client(cleo, at: 2)
+        )
         for client in [b, c] { client.join(group) }
         fleet.crash(0)
         b.locate(1)
@@ -127,7 +134,11 @@ import Transit
         let again = fleet.client(anna, at: 1)
         c.locate(2)
         #expect(again.takePositions() == [cleo: 2])
-        #expect(fleet.relays[0].core.interestedRelays(fleet.relays[0].core.groups[group]!) == ["relay-3"])
+        #expect(
+            fleet.relays[0].core.interestedRelays(fleet.relays[0].core.groups[group]!) == [
+                "relay-3"
+            ]
+        )
     }
 
     @Test func `a departure that crosses a return says nothing`() {
@@ -139,7 +150,9 @@ import Transit
         let old = a.session.claim
         _ = fleet.client(anna, at: 0)
         b.relay.core.hear(
-            RelayNews(body: .departure(RelayedDeparture(accountID: anna, claim: old, groupIDs: [group]))),
+            RelayNews(
+                body: .departure(RelayedDeparture(accountID: anna, claim: old, groupIDs: [group]))
+            ),
             at: fleet.now
         )
         fleet.settle()

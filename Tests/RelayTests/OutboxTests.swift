@@ -15,7 +15,11 @@ import Transit
         Position(serial: serial, account: account, row: Array("\(serial)".utf8))
     }
 
-    private func left(_ text: String, group: UniqueID? = nil, sender: UniqueID? = nil) -> Outbox.Frame {
+    private func left(
+        _ text: String,
+        group: UniqueID? = nil,
+        sender: UniqueID? = nil
+    ) -> Outbox.Frame {
         Outbox.Frame(bytes: Array(text.utf8), group: group, sender: sender)
     }
 
@@ -53,7 +57,9 @@ import Transit
 
     @Test func `a client that reads nothing holds one position of each rider`() {
         var outbox = Outbox()
-        for serial in 1...10_000 { outbox.add(position(UInt64(serial), serial % 2 == 0 ? anna : ben)) }
+        for serial in 1...10_000 {
+            outbox.add(position(UInt64(serial), serial % 2 == 0 ? anna : ben))
+        }
         #expect(outbox.positionCount < 64)
         #expect(frames(outbox) == ["9999,10000"])
     }
@@ -95,7 +101,8 @@ import Transit
         #expect(composer.madeCount == 2)
     }
 
-    @Test(arguments: 0..<50) func `any sequence keeps the order of frames and the newest of positions`(
+    @Test(arguments: 0..<50)
+    func `any sequence keeps the order of frames and the newest of positions`(
         seed: Int
     ) {
         var random = SeededGenerator(seed: seed)
@@ -121,7 +128,9 @@ import Transit
         }
         var wanted: [String] = []
         for (index, run) in expected.enumerated() {
-            if !run.isEmpty { wanted.append(run.values.sorted().map { "\($0)" }.joined(separator: ",")) }
+            if !run.isEmpty {
+                wanted.append(run.values.sorted().map { "\($0)" }.joined(separator: ","))
+            }
             if index < texts.count { wanted.append(texts[index]) }
         }
         #expect(seen == wanted)

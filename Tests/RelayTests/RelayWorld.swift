@@ -37,7 +37,12 @@ final class RelayWorld: Sendable {
     let auth: RunningPart?
     private let turn = Atomic<Int>(0)
 
-    private init(_ database: TestDatabase, _ groups: RunningPart, _ relays: [RunningPart], _ auth: RunningPart?) {
+    private init(
+        _ database: TestDatabase,
+        _ groups: RunningPart,
+        _ relays: [RunningPart],
+        _ auth: RunningPart?
+    ) {
         self.database = database
         self.groups = groups
         self.relays = relays
@@ -90,7 +95,8 @@ final class RelayWorld: Sendable {
         }
         for relay in relays {
             try await eventually("relays know each other") {
-                try await self.figure("relay_remote_riders_items", of: relay) == Double(relays.count - 1)
+                try await self.figure("relay_remote_riders_items", of: relay)
+                    == Double(relays.count - 1)
             }
         }
         for scout in scouts { scout.abort() }
@@ -104,7 +110,8 @@ final class RelayWorld: Sendable {
     private func waitUntilReady(_ part: RunningPart) async throws {
         try await eventually("\(part.name) is ready") {
             guard part.hasStarted else { return false }
-            return try await self.http.get("http://127.0.0.1:\(part.internalPort)/ready").status == 200
+            return try await self.http.get("http://127.0.0.1:\(part.internalPort)/ready").status
+                == 200
         }
     }
 
@@ -221,7 +228,9 @@ final class RunningPart: Sendable {
     var internalPort: Int { port(of: "internal-http") }
 
     private func port(of server: String) -> Int {
-        let line = output.split(separator: "\n").first { $0.contains("\"server.name\":\"\(server)\"") }
+        let line = output.split(separator: "\n").first {
+            $0.contains("\"server.name\":\"\(server)\"")
+        }
         guard let line, let match = line.firstMatch(of: #/"server\.port":(\d+)/#) else { return 0 }
         return Int(match.1) ?? 0
     }
@@ -241,7 +250,11 @@ struct Traveller: Sendable {
     let token: String
     let world: RelayWorld
 
-    func send(_ method: HTTPMethod, _ path: String, _ body: String = "") async throws -> (status: Int, json: JSON) {
+    func send(
+        _ method: HTTPMethod,
+        _ path: String,
+        _ body: String = ""
+    ) async throws -> (status: Int, json: JSON) {
         let answer = try await world.http.send(
             method,
             "http://127.0.0.1:\(world.groups.port)\(path)",
@@ -251,7 +264,9 @@ struct Traveller: Sendable {
         return (answer.status, JSON(answer.body))
     }
 
-    func get(_ path: String) async throws -> (status: Int, json: JSON) { try await send(.get, path) }
+    func get(_ path: String) async throws -> (status: Int, json: JSON) {
+        try await send(.get, path)
+    }
 
     func create(_ kind: String) async throws -> String {
         let answer = try await send(.post, "/api/\(kind)", "{\"name\":\"Trip\"}")
@@ -264,17 +279,29 @@ struct Traveller: Sendable {
     }
 
     func invite(_ other: Traveller, to group: String) async throws {
-        let answer = try await send(.post, "/api/groups/\(group)/invitations", "{\"username\":\"\(other.handle)\"}")
+        let answer = try await send(
+            .post,
+            "/api/groups/\(group)/invitations",
+            "{\"username\":\"\(other.handle)\"}"
+        )
         #expect(answer.status == 200, "\(answer)")
     }
 
     func accept(_ group: String) async throws {
-        let answer = try await send(.post, "/api/groups/\(group)/invitations/respond", "{\"accept\":true}")
+        let answer = try await send(
+            .post,
+            "/api/groups/\(group)/invitations/respond",
+            "{\"accept\":true}"
+        )
         #expect(answer.status == 200, "\(answer)")
     }
 
     func share(_ group: String, _ sharing: Bool = true) async throws {
-        let answer = try await send(.put, "/api/circles/\(group)/sharing", "{\"sharing\":\(sharing)}")
+        let answer = try await send(
+            .put,
+            "/api/circles/\(group)/sharing",
+            "{\"sharing\":\(sharing)}"
+        )
         #expect(answer.status == 200, "\(answer)")
     }
 
@@ -287,6 +314,9 @@ struct Traveller: Sendable {
     }
 
     func postFix(_ latitude: Double) async throws {
-        #expect(try await send(.post, "/api/me/fix", "{\"latitude\":\(latitude),\"longitude\":8}").status == 204)
+        #expect(
+            try await send(.post, "/api/me/fix", "{\"latitude\":\(latitude),\"longitude\":8}")
+                .status == 204
+        )
     }
 }

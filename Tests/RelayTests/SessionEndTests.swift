@@ -41,9 +41,13 @@ import Web
         return (answer.status, JSON(answer.body))
     }
 
-    @Test func `who signs out, or whose account is deleted, gets nothing after the answer`() async throws {
+    @Test func `who signs out, or whose account is deleted, gets nothing after the answer`()
+        async throws
+    {
         try await RelayWorld.with(relays: 2, auth: true) { world in
-            let (anna, ben) = (try await signUp("anna", in: world), try await signUp("ben", in: world))
+            let (anna, ben) = (
+                try await signUp("anna", in: world), try await signUp("ben", in: world)
+            )
             let cleo = try await world.person("cleo")
             let convoy = try await world.group("convoys", cleo, anna, ben)
             let (a, b, c) = (
@@ -55,13 +59,22 @@ import Web
                 try await client.next("joined")
             }
             for client in [a, b, c] { _ = client.take() }
-            #expect(try await call(world, .post, "/api/v1/auth/logout", "", token: anna.token).status < 300)
+            #expect(
+                try await call(world, .post, "/api/v1/auth/logout", "", token: anna.token).status
+                    < 300
+            )
             c.locate(1)
             #expect(try await a.close() == 4001)
             #expect(a.frames.isEmpty)
             try await b.position(of: cleo, at: 1)
             #expect(try await c.next("left")["user"].id == anna.id)
-            let gone = try await call(world, .delete, "/api/me", "{\"password\":\"correct horse\"}", token: ben.token)
+            let gone = try await call(
+                world,
+                .delete,
+                "/api/me",
+                "{\"password\":\"correct horse\"}",
+                token: ben.token
+            )
             #expect(gone.status == 204, "\(gone)")
             c.locate(2)
             #expect([4001, 1000].contains(try await b.close()))
@@ -73,11 +86,21 @@ import Web
     @Test func `a socket ends with its token, unless a fresh one came`() async throws {
         try await RelayWorld.with { world in
             let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
-            let short = world.tokens.token(.member, subject: anna.id, lifetime: .seconds(2), handle: "anna")
+            let short = world.tokens.token(
+                .member,
+                subject: anna.id,
+                lifetime: .seconds(2),
+                handle: "anna"
+            )
             let a = try await LiveClient(port: world.relays[0].port, token: short)
             let b = try await LiveClient(
                 port: world.relays[0].port,
-                token: world.tokens.token(.member, subject: ben.id, lifetime: .seconds(2), handle: "ben")
+                token: world.tokens.token(
+                    .member,
+                    subject: ben.id,
+                    lifetime: .seconds(2),
+                    handle: "ben"
+                )
             )
             b.send("{\"type\":\"auth\",\"token\":\"\(anna.token)\"}")
             #expect(try await b.next("error").keys == ["type", "message"])
@@ -149,7 +172,9 @@ import Web
             let relay = world.database.open(connections: 1, role: Relay.schema.role)
             let drawn = await ClaimSequence(relay).draw(3)
             #expect(drawn?.count == 3)
-            for table in ["accounts", "friendships", "groups", "members", "fixes", "places", "events"] {
+            for table in [
+                "accounts", "friendships", "groups", "members", "fixes", "places", "events",
+            ] {
                 let error = await #expect(throws: DatabaseError.self) {
                     try await relay.withConnection { connection throws(DatabaseError) in
                         _ = try connection.query("SELECT * FROM groups.\(table)")

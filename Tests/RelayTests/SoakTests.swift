@@ -9,7 +9,8 @@ import Transit
 ///
 /// Ten seconds in every run; `ALONGSIDE_SOAK_SECONDS` makes it as long as one likes (`make soak`).
 @Suite(.serialized, .timeLimit(.minutes(90))) struct SoakTests {
-    private static let seconds = ProcessInfo.processInfo.environment["ALONGSIDE_SOAK_SECONDS"].flatMap { Int($0) }
+    private static let seconds = ProcessInfo.processInfo.environment["ALONGSIDE_SOAK_SECONDS"]
+        .flatMap { Int($0) }
 
     @Test func `nobody ever gets a position that they may not see`() async throws {
         let riders = Self.seconds == nil ? 16 : 200
@@ -57,7 +58,9 @@ private final class Soak {
     private(set) var withdrawals = 0
     private var steps = 0
 
-    var summary: String { "\(steps) steps, \(sent.count) sent, \(delivered) delivered, \(withdrawals) withdrawals" }
+    var summary: String {
+        "\(steps) steps, \(sent.count) sent, \(delivered) delivered, \(withdrawals) withdrawals"
+    }
 
     init(_ world: RelayWorld, riders: Int, seed: Int) async throws {
         self.world = world
@@ -80,7 +83,10 @@ private final class Soak {
         switch Int.random(in: 0..<100, using: &random) {
         case ..<60: try await locate(rider)
         case ..<68: if let id = randomGroup(of: rider) { try await client(rider).join(id) }
-        case ..<76: if let id = groups.keys.sorted().randomElement(using: &random) { try await invite(to: id) }
+        case ..<76:
+            if let id = groups.keys.sorted().randomElement(using: &random) {
+                try await invite(to: id)
+            }
         case ..<84: try await toggle(rider)
         case ..<90: if let id = randomGroup(of: rider) { try await leave(rider, id) }
         case ..<93: try await unfriend(rider)
@@ -119,20 +125,30 @@ private final class Soak {
     private func connect(_ rider: Int) async throws {
         if let old = clients[rider], !old.isClosed { try await check(rider) }
         let relay = Int.random(in: 0..<world.relays.count, using: &random)
-        clients[rider] = try await LiveClient(port: world.relays[relay].port, token: people[rider].token)
+        clients[rider] = try await LiveClient(
+            port: world.relays[relay].port,
+            token: people[rider].token
+        )
     }
 
     private func locate(_ rider: Int) async throws {
         let serial = sent.count + 1
         var shared: [String: Int] = [:]
-        for (id, group) in groups where group.sharing.contains(rider) { shared[id] = era(rider, id) }
+        for (id, group) in groups where group.sharing.contains(rider) {
+            shared[id] = era(rider, id)
+        }
         sent[serial] = Sent(sender: rider, eras: shared)
         try await client(rider).locate(Double(serial) / 1e6)
     }
 
     private func create(_ rider: Int, isConvoy: Bool) async throws {
         let id = try await people[rider].create(isConvoy ? "convoys" : "circles")
-        groups[id] = Group(isConvoy: isConvoy, members: [rider], owner: rider, sharing: isConvoy ? [rider] : [])
+        groups[id] = Group(
+            isConvoy: isConvoy,
+            members: [rider],
+            owner: rider,
+            sharing: isConvoy ? [rider] : []
+        )
         guard !isConvoy else { return }
         groups[id]?.sharing.insert(rider)
         try await people[rider].share(id)
@@ -156,7 +172,8 @@ private final class Soak {
     }
 
     private func toggle(_ rider: Int) async throws {
-        let circles = groups.filter { !$0.value.isConvoy && $0.value.members.contains(rider) }.keys.sorted()
+        let circles = groups.filter { !$0.value.isConvoy && $0.value.members.contains(rider) }.keys
+            .sorted()
         guard let id = circles.randomElement(using: &random) else { return }
         if groups[id]?.sharing.contains(rider) ?? false {
             try await people[rider].share(id, false)
@@ -173,11 +190,13 @@ private final class Soak {
     }
 
     private func unfriend(_ rider: Int) async throws {
-        let pairs = friends.filter { $0.contains(rider) }.map { $0.first { $0 != rider } ?? rider }.sorted()
+        let pairs = friends.filter { $0.contains(rider) }.map { $0.first { $0 != rider } ?? rider }
+            .sorted()
         guard let other = pairs.randomElement(using: &random) else { return }
         try await people[rider].unfriend(people[other])
         friends.remove([rider, other])
-        for (id, group) in groups where group.members.contains(rider) && group.members.contains(other) {
+        for (id, group) in groups
+        where group.members.contains(rider) && group.members.contains(other) {
             // The owner stays; in somebody else's group the one who ends it leaves (decision 2).
             let leaver = group.owner == rider ? other : rider
             try await settle(id) { self.remove(leaver, from: id) }
@@ -185,7 +204,9 @@ private final class Soak {
     }
 
     private func randomGroup(of rider: Int) -> String? {
-        groups.filter { $0.value.members.contains(rider) }.keys.sorted().randomElement(using: &random)
+        groups.filter { $0.value.members.contains(rider) }.keys.sorted().randomElement(
+            using: &random
+        )
     }
 
     // MARK: - The model
@@ -225,7 +246,8 @@ private final class Soak {
     private func judge(_ peer: JSON, for rider: Int) {
         delivered += 1
         let serial = Int(((peer["lat"].double ?? 0) * 1e6).rounded())
-        guard let fix = sent[serial], peer["u"].id == people[fix.sender].id, fix.sender != rider else {
+        guard let fix = sent[serial], peer["u"].id == people[fix.sender].id, fix.sender != rider
+        else {
             forbidden.append("rider \(rider) got \(peer)")
             return
         }

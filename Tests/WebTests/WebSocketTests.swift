@@ -119,33 +119,41 @@ import Testing
             #expect(reading.end == .faulty)
             #expect(reading.messages.isEmpty)
             #expect(reading.replies.prefix(2) == [0x88, 2])
-            #expect(reading.replies.dropFirst(2) == [UInt8(fault.code >> 8), UInt8(fault.code & 0xFF)])
+            #expect(
+                reading.replies.dropFirst(2) == [UInt8(fault.code >> 8), UInt8(fault.code & 0xFF)]
+            )
             #expect(held == 0)
         }
     }
 
-    @Test(arguments: [
-        [0x83, 0x80, 0, 0, 0, 0],  // an unknown opcode
-        [0x89, 0xFE, 0, 126, 0, 0, 0, 0],  // a ping that is too long
-        [0x09, 0x80, 0, 0, 0, 0],  // a ping in fragments
-        [0x81, 0xFE, 0, 1, 0, 0, 0, 0, 1],  // a length that is not the shortest
-        [0x81, 0xFF, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],  // a length that no number has
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [0x83, 0x80, 0, 0, 0, 0],  // an unknown opcode
+            [0x89, 0xFE, 0, 126, 0, 0, 0, 0],  // a ping that is too long
+            [0x09, 0x80, 0, 0, 0, 0],  // a ping in fragments
+            [0x81, 0xFE, 0, 1, 0, 0, 0, 0, 1],  // a length that is not the shortest
+            [0x81, 0xFF, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],  // a length that no number has
+        ] as [[UInt8]]
+    )
     func `what is no frame ends it`(bytes: [UInt8]) {
         #expect(Self.read(bytes).reading.end == .faulty)
     }
 
     @Test func `a close is answered with its code`() {
-        let (reading, _) = Self.read(Self.frame(8, [0x03, 0xE8] + "bye".utf8) + Self.frame(1, [0x61]))
+        let (reading, _) = Self.read(
+            Self.frame(8, [0x03, 0xE8] + "bye".utf8) + Self.frame(1, [0x61])
+        )
         #expect(reading.end == .closed)
         #expect(reading.messages.isEmpty)
         #expect(reading.replies == [0x88, 5, 0x03, 0xE8] + Array("bye".utf8))
     }
 
-    @Test(arguments: [
-        (0, [0x81, 0]), (125, [0x81, 125]), (126, [0x81, 126, 0, 126]),
-        (65_535, [0x81, 126, 255, 255]), (65_536, [0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0]),
-    ] as [(Int, [UInt8])])
+    @Test(
+        arguments: [
+            (0, [0x81, 0]), (125, [0x81, 125]), (126, [0x81, 126, 0, 126]),
+            (65_535, [0x81, 126, 255, 255]), (65_536, [0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0]),
+        ] as [(Int, [UInt8])]
+    )
     func `frames to clients have the shortest head`(count: Int, head: [UInt8]) {
         let payload = [UInt8](repeating: 0x61, count: count)
         #expect(WebSocketFrame.text(payload) == head + payload)

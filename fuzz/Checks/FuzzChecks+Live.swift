@@ -13,7 +13,9 @@ extension FuzzChecks {
             case .object(let members) = value
         else {
             // Keys of members that nobody reads may stand twice; everything else is refused.
-            if case .frame = reading { precondition(hasRepeatedKey(bytes), "not JSON, but a frame") }
+            if case .frame = reading {
+                precondition(hasRepeatedKey(bytes), "not JSON, but a frame")
+            }
             return
         }
         func member(_ name: String) -> JSONValue? { members.first { $0.key == name }?.value }

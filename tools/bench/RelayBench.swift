@@ -94,7 +94,9 @@ enum RelayBench {
             return true
         }
         print("  nchan                           \(text(median(other) / 1000)) k")
-        print("  relay / nchan                   \(text(median(ratios)))\(isBar ? "   (bar: 3)" : "")")
+        print(
+            "  relay / nchan                   \(text(median(ratios)))\(isBar ? "   (bar: 3)" : "")"
+        )
         return !isBar || median(ratios) >= 3
     }
 
@@ -149,7 +151,9 @@ enum RelayBench {
         let (p50, p99) = (latencies[latencies.count / 2], latencies[latencies.count * 99 / 100])
         print("100 convoys of 10, a fix of each every 2 s; median of \(pairs)")
         print("  CPU for a position   \(text(median(mine) * 1e6)) us")
-        print("  to all members       p50 \(text(p50 * 1000)) ms, p99 \(text(p99 * 1000)) ms   (bar: p99 50)")
+        print(
+            "  to all members       p50 \(text(p50 * 1000)) ms, p99 \(text(p99 * 1000)) ms   (bar: p99 50)"
+        )
         guard !ratios.isEmpty else { return p99 <= 0.05 }
         print("  relay / nchan        \(text(median(ratios)))   (bar: 1.1)")
         return p99 <= 0.05 && median(ratios) <= 1.1
@@ -176,7 +180,9 @@ enum RelayBench {
         let end = LoadRunner.now + 0.5
         while LoadRunner.now < end { try sockets.work(milliseconds: 10) }
         let positions = max(1, sockets.positions - before.1)
-        let latencies = sentAt.compactMap { serial, sent in sockets.arrivals[serial].map { $0 - sent } }
+        let latencies = sentAt.compactMap { serial, sent in
+            sockets.arrivals[serial].map { $0 - sent }
+        }
         return (max(server.cpuSeconds - before.0, 0.01) / Double(positions), latencies)
     }
 

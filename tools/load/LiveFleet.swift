@@ -86,6 +86,7 @@ public final class LiveFleet: Sendable {
     ///   - count: How many convoys.
     ///   - size: Members of each.
     /// - Returns: The members' tokens, convoy after convoy.
+    /// - Throws: When the database refuses the rows.
     public func convoys(_ count: Int, of size: Int) async throws -> [String] {
         let now = Timestamps.nowMilliseconds() / 1000
         let signer = TokenSigner(
@@ -193,7 +194,9 @@ public final class LiveFleet: Sendable {
         )
         let deadline = LoadRunner.now + 10
         while LoadRunner.now < deadline {
-            if (try? await client.get("http://127.0.0.1:\(port)/")) != nil { return (process, port) }
+            if (try? await client.get("http://127.0.0.1:\(port)/")) != nil {
+                return (process, port)
+            }
             try await Task.sleep(for: .milliseconds(50))
         }
         throw LoadFailure("nginx does not answer: \(process.log)")

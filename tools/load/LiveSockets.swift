@@ -111,7 +111,11 @@ public final class LiveSockets {
     // MARK: - Details
 
     private func connect(_ port: Int, _ path: String, _ token: String) throws {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let descriptor = socket(
+            AF_INET,
+            Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue),
+            0
+        )
         guard descriptor >= 0 else { throw LoadFailure("there is no socket") }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

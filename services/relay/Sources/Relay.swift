@@ -61,7 +61,7 @@ public enum Relay {
                     revocation: view.check
                 ),
                 revocations: RelayParts.Revocations(
-                    status: view.check,
+                    status: { view.status(of: $0) },
                     look: { await view.look() }
                 ),
                 clock: context.clock,
@@ -71,7 +71,8 @@ public enum Relay {
         )
         bus.serve { request in await parts.desk.answer(request.body, trace: request.trace) }
         context.readiness.check {
-            bus.instances(of: ServiceNames.groups).isEmpty ? .notReady("groups: none is known") : .ready
+            bus.instances(of: ServiceNames.groups).isEmpty
+                ? .notReady("groups: none is known") : .ready
         }
         return ServiceParts(endpoints: parts.endpoints, services: parts.services)
     }

@@ -23,7 +23,7 @@ struct RelayParts: Sendable {
     /// What is known of ended sessions.
     struct Revocations: Sendable {
         /// Whether a token still counts.
-        let status: @Sendable (TokenClaims) -> RevocationStatus
+        let status: @Sendable (RevocationQuestion) -> RevocationStatus
         /// Reads what was committed before the call; false when that failed.
         let look: @Sendable () async -> Bool
     }
@@ -66,7 +66,8 @@ struct RelayParts: Sendable {
         let (limits, look) = (surroundings.limits, surroundings.revocations.look)
         desk = RelayDesk(mailbox: mailbox, look: look)
         endpoints = [
-            LiveEndpoint(mailbox: mailbox, verifier: verifier, count: count, metrics: metrics).endpoint
+            LiveEndpoint(mailbox: mailbox, verifier: verifier, count: count, metrics: metrics)
+                .endpoint
         ]
         RelaySubscriptions(mailbox: mailbox, undecodable: metrics.undecodable)
             .subscribe(bus, instance: surroundings.instance)

@@ -9,9 +9,11 @@ struct RelaySubscriptions: Sendable {
 
     func subscribe(_ bus: Bus, instance: String) {
         let groups = ServiceNames.groups
-        hear(bus, BusTopics.groupChanges, of: groups) { (change: GroupChange, _) in .change(change) }
+        hear(bus, BusTopics.groupChanges, of: groups) { (change: GroupChange, _) in .change(change)
+        }
         hear(bus, BusTopics.liveFixes, of: groups) { (fix: LiveFix, _) in .posted(fix) }
-        hear(bus, BusTopics.placeEvents, of: groups) { (event: PlaceEventNotice, _) in .event(event) }
+        hear(bus, BusTopics.placeEvents, of: groups) { (event: PlaceEventNotice, _) in .event(event)
+        }
         hear(bus, BusTopics.relayNews(to: instance), of: ServiceNames.relay) {
             (news: RelayNews, _) in .news(news)
         }

@@ -9,6 +9,7 @@ public enum WebSocketFrame {
     /// A text frame.
     ///
     /// - Parameter payload: UTF-8, which is not checked.
+    /// - Returns: The frame's bytes.
     public static func text(_ payload: [UInt8]) -> [UInt8] { frame(.text, payload) }
 
     /// A close frame.
@@ -16,6 +17,7 @@ public enum WebSocketFrame {
     /// - Parameters:
     ///   - code: The reason as a number (RFC 6455, section 7.4).
     ///   - reason: The reason in at most 123 bytes; what is longer is cut.
+    /// - Returns: The frame's bytes.
     public static func close(code: UInt16, reason: String) -> [UInt8] {
         let text = reason.utf8.prefix(123)
         return frame(

@@ -71,8 +71,11 @@ extension RelayCore {
         guard session.phase != .closed else { return }
         effects.append(.close(session, reason))
         metrics.closed(reason)
-        retire(session, isDeparture: reason != .replaced && reason != .membershipEnded
-            && reason != .restart)
+        retire(
+            session,
+            isDeparture: reason != .replaced && reason != .membershipEnded
+                && reason != .restart
+        )
     }
 
     /// A socket has gone by itself.
@@ -96,7 +99,9 @@ extension RelayCore {
         let joined = session.groups.filter { session.joined.contains($0.id) }
         for group in session.groups {
             group.disconnect(session)
-            if isDeparture { depart(session.account, from: group, wasJoined: session.joined.contains(group.id)) }
+            if isDeparture {
+                depart(session.account, from: group, wasJoined: session.joined.contains(group.id))
+            }
         }
         if isDeparture { tellDeparture(of: session, from: joined) }
         session.groups = []
@@ -148,18 +153,13 @@ extension RelayCore {
 
     // MARK: - Sessions that end
 
-    /// Closes the sockets whose token has expired or whose session was ended.
+    /// Closes the sockets whose session was ended.
     ///
-    /// - Parameters:
-    ///   - status: Whether a token still counts; asked for every socket.
-    ///   - now: The application clock decides on expiry.
-    func checkSessions(
-        at now: Moment,
-        _ status: (TokenClaims) -> RevocationStatus
-    ) {
+    /// - Parameter status: Whether the token of a socket still counts; asked for every one.
+    func checkSessions(_ status: (Session) -> RevocationStatus) {
         var isBlind = false
         for session in Array(sessions.values) + opening.values.joined() {
-            switch status(session.claims) {
+            switch status(session) {
             case .valid: continue
             case .revoked: close(session, .sessionEnded)
             case .unknown: isBlind = true

@@ -11,7 +11,9 @@ enum DescriptorLimit {
     /// - Returns: The sockets that there is room for, at most as many as wanted.
     static func raise(for sockets: Int) -> Int {
         var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return sockets }
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
+            return sockets
+        }
         let wanted = rlim_t(sockets + reserve)
         if limit.rlim_cur < wanted {
             limit.rlim_cur = min(wanted, limit.rlim_max)

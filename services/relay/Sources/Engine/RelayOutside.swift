@@ -17,7 +17,7 @@ struct RelayOutside: Sendable {
     /// Verifies a token; nil for one that does not count.
     let claims: @Sendable (String) -> TokenClaims?
     /// Whether a token still counts.
-    let status: @Sendable (TokenClaims) -> RevocationStatus
+    let status: @Sendable (RevocationQuestion) -> RevocationStatus
     /// The application clock, POSIX milliseconds.
     let milliseconds: @Sendable () -> Int64
 }

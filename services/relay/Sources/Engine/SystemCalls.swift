@@ -75,7 +75,8 @@ final class Poll {
         }
     }
 
-    private func control(_ operation: Int32, _ target: Int32, _ reads: Bool, _ writes: Bool) -> Bool {
+    private func control(_ operation: Int32, _ target: Int32, _ reads: Bool, _ writes: Bool) -> Bool
+    {
         var event = epoll_event()
         event.events =
             EPOLLRDHUP.rawValue | (reads ? EPOLLIN.rawValue : 0) | (writes ? EPOLLOUT.rawValue : 0)

@@ -62,7 +62,9 @@ final class HeldGroup {
     /// - Returns: false when too much waits; it is dropped then.
     func holdBack(_ item: HeldBack, limit: Int) -> Bool {
         if case .fix(let fix, _) = item {
-            heldBack.removeAll { if case .fix(let old, _) = $0 { old.accountID == fix.accountID } else { false } }
+            heldBack.removeAll {
+                if case .fix(let old, _) = $0 { old.accountID == fix.accountID } else { false }
+            }
         }
         guard heldBack.count < limit else { return false }
         heldBack.append(item)
@@ -92,14 +94,21 @@ final class HeldGroup {
     ///
     /// Of a group that keeps last fixes also the one that is stored.
     ///
-    /// - Parameter now: POSIX milliseconds.
+    /// - Parameters:
+    ///   - member: The member, as the view shows them.
+    ///   - now: POSIX milliseconds.
+    /// - Returns: The fix and the seconds that it still counts; nil when there is none to show.
     func aliveFix(of member: GroupView.Member, at now: Int64) -> (RelayedFix, Int)? {
         guard member.isSharing else { return nil }
         var newest = known[member.accountID]
         if !sharesWhileConnected, let stored = member.lastFix,
             stored.receivedAtMilliseconds > newest?.receivedAtMilliseconds ?? .min
         {
-            newest = RelayedFix(stored, of: member.accountID, ttlSeconds: RelayLimits.postedTTLSeconds)
+            newest = RelayedFix(
+                stored,
+                of: member.accountID,
+                ttlSeconds: RelayLimits.postedTTLSeconds
+            )
         }
         guard let newest, let rest = newest.remainingSeconds(at: now) else { return nil }
         return (newest, rest)

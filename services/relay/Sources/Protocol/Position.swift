@@ -24,6 +24,7 @@ extension RelayedFix {
     /// The fix as a row of a `positions` frame: `u`, `lat`, `lon`, `h`, `s`, `ts`, `ttl`.
     ///
     /// - Parameter ttlSeconds: How long it counts from its arrival on.
+    /// - Returns: JSON.
     func row(ttlSeconds: Int) -> [UInt8] {
         var json = JSONWriter(capacity: 160)
         json.beginObject()
@@ -38,9 +39,10 @@ extension RelayedFix {
         return json.bytes
     }
 
-    /// The whole seconds that it still counts, at least one; nil when it does not any more.
+    /// How long it still counts.
     ///
     /// - Parameter now: The application clock, POSIX milliseconds.
+    /// - Returns: Whole seconds, at least one; nil when it does not count any more.
     func remainingSeconds(at now: Int64) -> Int? {
         let age = max(0, now - receivedAtMilliseconds)
         let rest = Int64(ttlSeconds) * 1000 - age

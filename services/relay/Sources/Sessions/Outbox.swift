@@ -102,7 +102,12 @@ struct Outbox {
         }
         if first + count > items.count {
             positions += tail.count
-            tail = []
+            // A little room is kept: the next turn brings as many.
+            if tail.capacity > Self.compactAt {
+                tail = []
+            } else {
+                tail.removeAll(keepingCapacity: true)
+            }
             compactAt = Self.compactAt
         }
         first = last
@@ -123,12 +128,20 @@ struct Outbox {
     /// Which group a position was for is not known any more, so those for another group go too: the
     /// sender's next fix brings it there again.
     mutating func takeBack(_ sender: UniqueID, in group: UniqueID) {
-        rewrite { $0.sender == sender && $0.group == group } dropping: { $0.account == sender }
+        rewrite {
+            $0.sender == sender && $0.group == group
+        } dropping: {
+            $0.account == sender
+        }
     }
 
     /// Takes back everything of a group, and all positions, for a client that may not see it any more.
     mutating func takeBack(group: UniqueID) {
-        rewrite { $0.group == group } dropping: { _ in true }
+        rewrite {
+            $0.group == group
+        } dropping: { _ in
+            true
+        }
     }
 
     /// Takes everything back.
@@ -203,7 +216,9 @@ struct PositionComposer {
 
     private static func isEqual(_ serials: [UInt64], _ positions: [Position]) -> Bool {
         guard serials.count == positions.count else { return false }
-        for index in serials.indices where serials[index] != positions[index].serial { return false }
+        for index in serials.indices where serials[index] != positions[index].serial {
+            return false
+        }
         return true
     }
 }

@@ -40,7 +40,11 @@ final class Session {
     /// The rider.
     let account: UniqueID
     /// What the newest token says.
-    var claims: TokenClaims
+    var claims: TokenClaims {
+        didSet { revocation = RevocationQuestion(claims) }
+    }
+    /// What is asked about it again and again.
+    private(set) var revocation: RevocationQuestion
     /// Monotonic nanoseconds.
     let openedAt: UInt64
     /// Drawn from the fleet's sequence; 0 before.
@@ -64,6 +68,7 @@ final class Session {
         self.number = number
         self.account = account
         self.claims = claims
+        revocation = RevocationQuestion(claims)
         openedAt = now
         budget = FrameBudget(at: now)
     }

@@ -4,7 +4,7 @@ SWIFT_RELEASE = swift build -c release --static-swift-stdlib
 FORMATTED = services shared clients tools fuzz Tests Package.swift
 export PORT ?= 8080
 
-.PHONY: help run build test lint format bench fuzz soak fleet generate clean
+.PHONY: help run build test lint format bench fuzz soak fleet images generate clean
 
 help:            ## these lines
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -20,9 +20,10 @@ test:            ## every test; long drills in a short form
 	scripts/bootstrap --tests
 	scripts/test
 
-soak:            ## the tests whose full form takes long: every wrong trip that a recorded bus could be taken for
+soak: build      ## the long tests: wrong trips of recorded buses, two minutes of 200 riders at the relay, a fuzz of the whole API
 	scripts/bootstrap --tests
-	ALONGSIDE_SOAK=1 ALONGSIDE_SANITIZE=no scripts/test ReplayTests
+	ALONGSIDE_SOAK=1 ALONGSIDE_SOAK_SECONDS=$${ALONGSIDE_SOAK_SECONDS:-120} ALONGSIDE_SANITIZE=no scripts/test ReplayTests RelayTests
+	scripts/fuzz-api
 
 lint:            ## formatting, generated files, imports, words that do not belong
 	scripts/lint
@@ -38,9 +39,14 @@ fuzz:            ## libFuzzer over what strangers send, FUZZ_SECONDS (60) for ea
 	scripts/bootstrap
 	scripts/fuzz
 
-fleet:           ## the drills over a fleet under load in their long form, a quarter of an hour
+fleet:           ## the drills over a fleet under load in their long form, half an hour; as root also over hosts with a network between them
 	scripts/bootstrap --tests
 	ALONGSIDE_DRILL=long ALONGSIDE_SANITIZE=no scripts/test FleetDrills
+
+images: build    ## the images of deploy/Dockerfile without Docker, as root: what they weigh, and the riders' journey through them
+	scripts/bootstrap --tests
+	swift build --build-tests
+	scripts/check-images --programs .build/release
 
 generate:        ## protobuf code from the .proto files
 	scripts/generate-protobuf

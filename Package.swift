@@ -172,7 +172,7 @@ let services: [Target] =
         migrations: true
     )
     + service("groups", "Groups", dependencies: ["Database", "Bus"], migrations: true)
-    + service("relay", "Relay", dependencies: ["Bus"])
+    + service("relay", "Relay", dependencies: ["Bus", "Database", "CLinux"], migrations: true)
 
 let clients: [Target] = [
     library(
@@ -214,8 +214,9 @@ let tools: [Target] = [
         "LoadKit",
         path: "tools/load",
         dependencies: [
-            "AuthService", "Bus", "Database", "FeedService", "Schedule", "ServiceKit", "Telemetry",
-            "TestKit", "Transit", "VerifierService", "Web", "CLinux",
+            "AuthService", "Bus", "Database", "FeedService", "GroupsService", "RelayService",
+            "Schedule", "ServiceKit", "Telemetry", "TestKit", "Transit", "VerifierService", "Web",
+            "CLinux",
         ]
     ),
     executable(
@@ -234,7 +235,9 @@ let fuzzing: [Target] =
         library(
             "FuzzChecks",
             path: "fuzz/Checks",
-            dependencies: ["RiderIngestService", "Messages", "RealtimeFeed", "Web"]
+            dependencies: [
+                "RiderIngestService", "RelayService", "Messages", "RealtimeFeed", "Transit", "Web",
+            ]
         )
     ]
     // Without `--sanitize=fuzzer` these have no main function.
@@ -244,6 +247,8 @@ let fuzzing: [Target] =
             executable("fuzz-positions", path: "fuzz/Positions", dependencies: ["FuzzChecks"]),
             executable("fuzz-messages", path: "fuzz/Messages", dependencies: ["FuzzChecks"]),
             executable("fuzz-feeds", path: "fuzz/Feeds", dependencies: ["FuzzChecks"]),
+            executable("fuzz-frames", path: "fuzz/Frames", dependencies: ["FuzzChecks"]),
+            executable("fuzz-sockets", path: "fuzz/Sockets", dependencies: ["FuzzChecks"]),
         ])
 
 let testTargets: [Target] = [
@@ -313,9 +318,11 @@ let testTargets: [Target] = [
     tests(
         "FleetDrills",
         dependencies: [
-            "LoadKit", "Database", "RealtimeFeed", "Transit",
-            "AuthMain", "RiderIngestMain", "VerifierMain", "FeedMain", "AlongsideMain",
-        ]
+            "LoadKit", "Database", "RealtimeFeed", "TestKit", "Transit", "Web",
+            "AuthMain", "RiderIngestMain", "VerifierMain", "FeedMain", "GroupsMain", "RelayMain",
+            "AlongsideMain",
+        ],
+        exclude: ["relay.py"]
     ),
     tests(
         "GroupsTests",
@@ -324,16 +331,30 @@ let testTargets: [Target] = [
             "Web", "TestKit",
         ]
     ),
-    tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit"]),
+    tests(
+        "RelayTests",
+        dependencies: [
+            "RelayService", "GroupsService", "AuthService", "Bus", "Database", "Messages",
+            "ServiceKit", "Telemetry", "Transit", "Web", "TestKit",
+        ],
+        exclude: ["live_client.py"]
+    ),
+    tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit", "TestKit", "Web"]),
     tests("CompanionKitTests", dependencies: ["CompanionKit"]),
     tests("ReplayTests", dependencies: ["Replay", "Schedule", "Transit", "Verification"]),
     tests(
         "ToolsTests",
         dependencies: [
-            "AuthService", "CompanionKit", "CompanionTool", "Database", "Operations",
-            "RiderSimMain", "RiderSimulation",
-            "ServiceKit", "Telemetry", "TestKit", "Transit", "VehiclePositionsKit", "Web",
+            "AuthService", "Bus", "CompanionKit", "CompanionTool", "Database", "Messages",
+            "Operations", "RiderIngestService", "RiderSimMain", "RiderSimulation", "ServiceKit",
+            "Telemetry", "TestKit", "Transit", "VehiclePositionsKit", "Web", "CCurl",
         ]
+    ),
+    // What operators start: images, compose file, gateway, alerts, and what is written about them.
+    tests(
+        "DeployTests",
+        dependencies: ["Operations", "ServiceKit", "Database", "TestKit", "Transit", "Web"],
+        exclude: ["compose.py"]
     ),
     tests(
         "EndToEnd",
@@ -341,7 +362,7 @@ let testTargets: [Target] = [
             "Database", "Operations", "RealtimeFeed", "Schedule", "Telemetry", "TestKit", "Transit",
             "Web",
             "AuthMain", "RiderIngestMain", "VerifierMain", "FeedMain", "GroupsMain", "RelayMain",
-            "RiderSimMain", "AlongsideMain",
+            "RiderSimMain", "AlongsideMain", "VehiclePositionsKit",
         ]
     ),
 ]

@@ -105,10 +105,11 @@ func withAuth(
     database given: TestDatabase? = nil,
     trustsProxy: Bool = true,
     verifiers: VerifierQuestions = .none,
+    exports: [ExportSource] = [],
     _ body: (AuthProcess) async throws -> Void
 ) async throws {
     try await turnstile.pass {
-        try await runAuth(environment, clock, given, trustsProxy, verifiers, body)
+        try await runAuth(environment, clock, given, trustsProxy, verifiers, exports, body)
     }
 }
 
@@ -121,6 +122,7 @@ private func runAuth(
     _ given: TestDatabase?,
     _ trustsProxy: Bool,
     _ verifiers: VerifierQuestions,
+    _ exports: [ExportSource],
     _ body: (AuthProcess) async throws -> Void
 ) async throws {
     let database: TestDatabase
@@ -144,7 +146,8 @@ private func runAuth(
         clock: clock.application,
         announcing: { await view.look() },
         verifiers: verifiers,
-        owners: [.verifier(verifiers)]
+        owners: [.verifier(verifiers)],
+        exports: exports
     )
     var configuration = HTTPServerConfiguration()
     configuration.trustsProxyHeaders = trustsProxy

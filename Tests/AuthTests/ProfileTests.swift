@@ -1,5 +1,6 @@
 import Database
 import ServiceKit
+import Synchronization
 import TestKit
 import Testing
 import Transit
@@ -51,6 +52,25 @@ import Web
                     "expires_at":"2026-02-23T16:01:00Z"}]}
                     """
             )
+        }
+    }
+
+    @Test func `exports what other services store as well, or nothing`() async throws {
+        let database = try await authDatabase()
+        let isAway = Atomic(false)
+        let groups = ExportSource(name: "groups") { account in
+            isAway.load(ordering: .relaxed) ? nil : Array("{\"of\":\"\(account)\"}".utf8)
+        }
+        try await withAuth(clock: clock, database: database, exports: [groups]) {
+            auth async throws in
+            let member = try await auth.member("Ada")
+            let answer = try await auth.call(.get, "/api/me/export", token: member.token)
+            #expect(answer.text.hasSuffix(",\"groups\":{\"of\":\"\(member.accountId)\"}}"))
+            isAway.store(true, ordering: .relaxed)
+            let refused = try await auth.call(.get, "/api/me/export", token: member.token)
+            #expect(refused.status == 503)
+            #expect(refused.text.contains("\"code\":\"export.unavailable\""))
+            #expect(refused.headers.first("Retry-After") == "2")
         }
     }
 

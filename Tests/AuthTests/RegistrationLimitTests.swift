@@ -114,13 +114,19 @@ import Web
         try await withAuth(clock: clock, database: database) { auth async throws in
             for _ in 0..<4 {
                 _ = try await auth.register()
+                _ = try await auth.logIn(handle: "nobody")
                 clock.advance(by: 60)
             }
         }
-        let count = try await database.query { connection throws(DatabaseError) in
-            try connection.query("SELECT count(*) FROM auth.attempts").one().int(0)
+        func swept(at now: UnixSeconds) async throws -> Int {
+            try await database.query { connection throws(DatabaseError) in
+                try AttemptLimiter.sweep(at: now, on: connection)
+                return try connection.query("SELECT count(*) FROM auth.attempts").one().int(0)
+            }
         }
-        #expect(count == 2)
+        // Three rows in each minute: a registration, a log-in's address and its identity.
+        #expect(try await swept(at: clock.now - 1) == 3)
+        #expect(try await swept(at: clock.now) == 0)
     }
 
     @Test(arguments: [

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import Web
 
-extension EndToEnd {
+extension EndToEnd.People {
     /// Accounts through the gateway, as a newcomer meets them.
     @Suite(.timeLimit(.minutes(3))) struct AccountJourneyTests {
         @Test func `the first admin lets a driver in, who is let out again`() async throws {

@@ -4,7 +4,7 @@ import Testing
 import Transit
 import Web
 
-extension EndToEnd {
+extension EndToEnd.People {
     /// A rider and a driver on one bus (the smoke loop of the rider mode's design, section 6).
     @Suite(.timeLimit(.minutes(3))) struct DriverSmokeTests {
         private static let staleness = 15

@@ -18,8 +18,10 @@ let programs = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
 struct Tables {
     let database: Database
 
-    init(_ fleet: LoadFleet) {
-        database = Database(DatabaseConfiguration(url: fleet.databaseURL, connections: 1))
+    init(_ fleet: LoadFleet) { self.init(url: fleet.databaseURL) }
+
+    init(url: String) {
+        database = Database(DatabaseConfiguration(url: url, connections: 1))
     }
 
     /// The times of all stored points by ride, in order.

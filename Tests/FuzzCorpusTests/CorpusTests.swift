@@ -43,6 +43,29 @@ import Testing
         }
     }
 
+    @Test func `live frames of the corpus mean what strict JSON says, whatever is cut off`() throws {
+        let files = try Self.files("frames")
+        #expect(files.count >= 20)
+        for file in files {
+            for length in 0...file.bytes.count {
+                FuzzChecks.frame(Array(file.bytes.prefix(length)))
+            }
+        }
+    }
+
+    @Test func `sockets of the corpus come to the same however they are cut`() throws {
+        let files = try Self.files("sockets")
+        #expect(files.count >= 20)
+        for file in files {
+            for size in [UInt8](0...20) + [63, 255] {
+                FuzzChecks.socket([size] + file.bytes)
+            }
+            for length in 0...file.bytes.count {
+                FuzzChecks.socket([3] + file.bytes.prefix(length))
+            }
+        }
+    }
+
     @Test(arguments: 0..<2000) func `reports with changed bytes are read alike`(seed: Int) throws {
         let files = try Self.files("positions")
         var random = SplitMix(seed: UInt64(seed))

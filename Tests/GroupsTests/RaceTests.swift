@@ -75,8 +75,24 @@ import Transit
                 },
                 [{ answers.add("ben", try await ben.tryToInvite("cleo", to: circle)) }]
             )
-            #expect(answers["ben"]?.status == 404)
+            #expect(answers["ben"]?.status == 404, "\(String(describing: answers["ben"]))")
             #expect(try await cleo.groups("circles").isEmpty)
+        }
+    }
+
+    @Test func `who is new to a process does not wait for a lock of the account`() async throws {
+        try await GroupsWorld.with(processes: 2, connections: 4) { world in
+            let ben = try await world.person("ben")
+            #expect(try await ben.groups("circles").isEmpty)
+            let other = ben.at(world.processes[1])
+            try await world.holding(
+                Self.lockAccount,
+                ben.id,
+                untilWaiting: 0,
+                whileHeld: { () async throws in #expect(try await other.groups("circles").isEmpty)
+                },
+                []
+            )
         }
     }
 

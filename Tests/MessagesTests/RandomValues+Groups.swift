@@ -7,9 +7,9 @@ extension RandomValues {
     mutating func groupMessages() -> [any WireMessage] {
         [
             groupsRequest(), groupsReply(), relayRequest(),
-            RelayReply(requestID: id(), trace: trace(), body: bool() ? .takenAway : .refused),
+            relayReply(),
             GroupChange(trace: trace(), groupID: id(), version: next(), isGone: bool()),
-            liveFix(), placeEvent(),
+            liveFix(), placeEvent(), presence(), news(),
         ]
     }
 
@@ -77,7 +77,72 @@ extension RandomValues {
                 reason: Withdrawal.Reason.allCases.randomElement(using: &$0) ?? .left
             )
         }
-        return RelayRequest(requestID: id(), trace: trace(), body: .takeAway(withdrawals))
+        return RelayRequest(
+            requestID: id(),
+            trace: trace(),
+            body: bool() ? .takeAway(withdrawals) : .checkSessions
+        )
+    }
+
+    private mutating func relayReply() -> RelayReply {
+        let bodies: [RelayReply.Body] = [.takenAway, .sessionsChecked, .refused]
+        return RelayReply(
+            requestID: id(),
+            trace: trace(),
+            body: bodies.randomElement(using: &self) ?? .refused
+        )
+    }
+
+    private mutating func presence() -> RelayPresence {
+        RelayPresence(
+            trace: trace(),
+            entries: list { RelayPresence.Entry(accountID: $0.id(), claim: $0.next()) }
+        )
+    }
+
+    private mutating func news() -> RelayNews {
+        let body: RelayNews.Body
+        switch next() % 3 {
+        case 0: body = .fix(relayedFix())
+        case 1:
+            let candidates = list { values in
+                RelayedVote.Candidate(
+                    latitude: values.number(),
+                    longitude: values.number(),
+                    distanceMeters: values.maybe { $0.number() },
+                    durationSeconds: values.maybe { $0.number() },
+                    name: values.maybe { $0.text() }
+                )
+            }
+            body = .vote(
+                RelayedVote(
+                    accountID: id(),
+                    groupID: id(),
+                    version: next(),
+                    ballot: candidates.isEmpty ? .vote(count()) : .offer(candidates)
+                )
+            )
+        default:
+            body = .departure(
+                RelayedDeparture(accountID: id(), claim: next(), groupIDs: list { $0.id() })
+            )
+        }
+        return RelayNews(trace: trace(), body: body)
+    }
+
+    private mutating func relayedFix() -> RelayedFix {
+        RelayedFix(
+            accountID: id(),
+            latitude: number(),
+            longitude: number(),
+            headingDegrees: maybe { $0.number() },
+            speedKilometersPerHour: maybe { $0.number() },
+            timestampMilliseconds: time(),
+            receivedAtMilliseconds: time(),
+            ttlSeconds: count(),
+            isKnown: bool(),
+            groups: list { GroupVersion(groupID: $0.id(), version: $0.next()) }
+        )
     }
 
     private mutating func liveFix() -> LiveFix {

@@ -205,10 +205,15 @@ struct GatewayTests {
         let ports = try LoopbackPort.free(2)
         let gateway = Gateway(
             routes: try RouteTable(file: ProjectPaths.root + "/deploy/routes.json"),
-            upstreams: ["auth": ["127.0.0.1:\(behind)"], "feed": ["127.0.0.1:\(ports[1])"]],
-            supervisor: "127.0.0.1:\(behind)",
-            bind: "127.0.0.1",
-            port: ports[0],
+            upstreams: [
+                "auth": .addresses(["127.0.0.1:\(behind)"]),
+                "feed": .addresses(["127.0.0.1:\(ports[1])"]),
+            ],
+            site: .local(
+                bind: "127.0.0.1",
+                port: ports[0],
+                supervisor: "127.0.0.1:\(behind)"
+            ),
             retryDuration: "200ms"
         )
         let caddy = try RunningCaddy(gateway.caddyfile)

@@ -17,6 +17,17 @@ public struct CurveKeys: Sendable, Hashable, CustomStringConvertible {
         guard Self.decoded(publicKey) != nil else {
             throw .configuration("the public CURVE key is not 40 characters of Z85")
         }
+        try self.init(secretKey: secretKey)
+        guard self.publicKey == publicKey else {
+            throw .configuration("the public CURVE key does not belong to the secret one")
+        }
+    }
+
+    /// Takes the secret half and makes the public one from it.
+    ///
+    /// - Parameter secretKey: Z85, 40 characters.
+    /// - Throws: ``BusError/configuration(_:)`` naming what is wrong, never the key.
+    public init(secretKey: String) throws(BusError) {
         guard Self.decoded(secretKey) != nil else {
             throw .configuration("the secret CURVE key is not 40 characters of Z85")
         }
@@ -24,11 +35,7 @@ public struct CurveKeys: Sendable, Hashable, CustomStringConvertible {
         guard zmq_curve_public(&derived, secretKey) == 0 else {
             throw .configuration("libzmq was built without CURVE")
         }
-        guard Self.text(derived) == publicKey else {
-            throw .configuration("the public CURVE key does not belong to the secret one")
-        }
-        self.publicKey = publicKey
-        self.secretKey = secretKey
+        self.init(unchecked: Self.text(derived), secretKey)
     }
 
     private init(unchecked publicKey: String, _ secretKey: String) {

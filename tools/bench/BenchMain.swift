@@ -8,10 +8,11 @@ struct BenchMain {
         case "feed": FeedBench.run()
         case "verify": exit(VerifyBench.run())
         case "ingest": exit(await IngestBench.run())
+        case "relay": exit(await RelayBench.run())
         case "predictions":
             exit(PredictionBench.run(Array(CommandLine.arguments.dropFirst(2))))
         default:
-            print("usage: bench schedule|feed|ingest|verify|predictions")
+            print("usage: bench schedule|feed|ingest|verify|relay|predictions")
             exit(2)
         }
     }

@@ -102,7 +102,8 @@ enum IngestBench {
         return Double(batches) / (LoadRunner.now - start)
     }
 
-    private static func programs() -> String {
+    /// The folder of this program, and of the services beside it.
+    static func programs() -> String {
         var path = [CChar](repeating: 0, count: 4096)
         let count = readlink("/proc/self/exe", &path, path.count - 1)
         let text = String(decoding: path.prefix(max(0, count)).map(UInt8.init), as: UTF8.self)

@@ -14,6 +14,7 @@ struct LoadConnection {
     }
 
     private(set) var descriptor: Int32 = -1
+    private let address: in_addr_t
     private let port: UInt16
     private var output: ArraySlice<UInt8> = []
     private var input: [UInt8] = []
@@ -21,7 +22,15 @@ struct LoadConnection {
     /// Why the connection was given up while it was made or written to.
     private var fault = ""
 
-    init(port: Int) { self.port = UInt16(port) }
+    /// Names the server.
+    ///
+    /// - Parameters:
+    ///   - host: A numeric IPv4 address.
+    ///   - port: Where it listens there.
+    init(host: String, port: Int) {
+        address = inet_addr(host)
+        self.port = UInt16(port)
+    }
 
     /// What to poll for while a request is under way.
     var events: Int16 { Int16(output.isEmpty ? POLLIN : POLLOUT) }
@@ -75,7 +84,7 @@ struct LoadConnection {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        address.sin_addr.s_addr = self.address
         let result = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
                 Glibc.connect(descriptor, generic, socklen_t(MemoryLayout<sockaddr_in>.size))

@@ -130,8 +130,25 @@ public final class LoadFleet: Sendable {
     ///   - age: Seconds before now at which their first point is measured.
     /// - Returns: The riders, none of whom rides yet.
     public func riders(_ count: Int, firstPointAge age: Int64) -> [LoadRider] {
+        Self.riders(count, on: schedule, signedWith: Self.secret, firstPointAge: age)
+    }
+
+    /// Riders of a fleet that was started otherwise.
+    ///
+    /// - Parameters:
+    ///   - count: How many.
+    ///   - schedule: What their trips run on.
+    ///   - secret: The fleet's `JWT_SECRET`.
+    ///   - age: Seconds before now at which their first point is measured.
+    /// - Returns: The riders, none of whom rides yet.
+    public static func riders(
+        _ count: Int,
+        on schedule: LoadSchedule,
+        signedWith secret: String,
+        firstPointAge age: Int64
+    ) -> [LoadRider] {
         let now = Timestamps.nowMilliseconds() / 1000
-        let ring = KeyRing(secret: Secret(Self.secret), families: [.rider], generation: 1)
+        let ring = KeyRing(secret: Secret(secret), families: [.rider], generation: 1)
         let signer = TokenSigner(ring)
         return (0..<count).map { index in
             let id = UniqueID.random()

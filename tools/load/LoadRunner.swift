@@ -68,12 +68,22 @@ public final class LoadRunner: @unchecked Sendable {
     /// - Parameters:
     ///   - riders: The phones.
     ///   - schedule: What their trips run on.
-    ///   - port: Where rider-ingest listens on this machine.
+    ///   - host: The numeric address of rider-ingest or of a gateway before it.
+    ///   - port: Where it listens there.
     ///   - connections: Requests that may be under way at once.
-    public init(riders: [LoadRider], schedule: LoadSchedule, port: Int, connections: Int) {
+    public init(
+        riders: [LoadRider],
+        schedule: LoadSchedule,
+        host: String = "127.0.0.1",
+        port: Int,
+        connections: Int
+    ) {
         self.riders = riders
         self.schedule = schedule
-        self.connections = Array(repeating: LoadConnection(port: port), count: connections)
+        self.connections = Array(
+            repeating: LoadConnection(host: host, port: port),
+            count: connections
+        )
         carries = Array(repeating: nil, count: connections)
     }
 

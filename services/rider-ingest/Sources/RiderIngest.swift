@@ -13,6 +13,13 @@ public enum RiderIngest {
         "Whether riders may report; off answers 404 on their paths and serves admins alone."
     ).lenient
 
+    private static let publishedInterval = Setting.integer(
+        "RIDER_PUBLISHED_INTERVAL",
+        default: RiderLimits.publishedReportIntervalSeconds,
+        in: RiderLimits.reportIntervalSeconds...15,
+        "Seconds between the reports of a ride that is published; less data than the usual 5."
+    )
+
     /// The service as the executable runs it.
     public static let definition = ServiceDefinition(
         name: ServiceNames.riderIngest,
@@ -21,7 +28,7 @@ public enum RiderIngest {
         internalPort: 9102,
         keyFamilies: [.rider, .staff],
         usesBus: true,
-        settings: [riderMode.declaration],
+        settings: [riderMode.declaration, publishedInterval.declaration],
         build: { context in build(context) }
     )
 
@@ -79,7 +86,11 @@ public enum RiderIngest {
         }
         let now = context.clock.now
         return ServiceParts(
-            endpoints: RiderEndpoints(verifiers: verifiers, now: now).all
+            endpoints: RiderEndpoints(
+                verifiers: verifiers,
+                now: now,
+                publishedIntervalSeconds: context.settings[publishedInterval]
+            ).all
                 + AdminEndpoints(verifiers: verifiers, agencies: agencies, now: now).all
         )
     }

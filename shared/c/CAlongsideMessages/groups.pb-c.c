@@ -1753,7 +1753,7 @@ const ProtobufCMessageDescriptor alongside__group_versions__descriptor =
   (ProtobufCMessageInit) alongside__group_versions__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__relay_request__field_descriptors[3] =
+static const ProtobufCFieldDescriptor alongside__relay_request__field_descriptors[4] =
 {
   {
     "header",
@@ -1791,8 +1791,21 @@ static const ProtobufCFieldDescriptor alongside__relay_request__field_descriptor
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "check_sessions",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Alongside__RelayRequest, body_case),
+    offsetof(Alongside__RelayRequest, check_sessions),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__relay_request__field_indices_by_name[] = {
+  3,   /* field[3] = check_sessions */
   0,   /* field[0] = header */
   1,   /* field[1] = request_id */
   2,   /* field[2] = take_away */
@@ -1801,7 +1814,7 @@ static const ProtobufCIntRange alongside__relay_request__number_ranges[2 + 1] =
 {
   { 1, 0 },
   { 10, 2 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor alongside__relay_request__descriptor =
 {
@@ -1811,7 +1824,7 @@ const ProtobufCMessageDescriptor alongside__relay_request__descriptor =
   "Alongside__RelayRequest",
   "alongside",
   sizeof(Alongside__RelayRequest),
-  3,
+  4,
   alongside__relay_request__field_descriptors,
   alongside__relay_request__field_indices_by_name,
   2,  alongside__relay_request__number_ranges,
@@ -1933,7 +1946,7 @@ const ProtobufCMessageDescriptor alongside__take_away__descriptor =
   (ProtobufCMessageInit) alongside__take_away__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__relay_reply__field_descriptors[4] =
+static const ProtobufCFieldDescriptor alongside__relay_reply__field_descriptors[5] =
 {
   {
     "header",
@@ -1972,6 +1985,18 @@ static const ProtobufCFieldDescriptor alongside__relay_reply__field_descriptors[
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
+    "sessions_checked",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Alongside__RelayReply, body_case),
+    offsetof(Alongside__RelayReply, sessions_checked),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
     "refused",
     19,
     PROTOBUF_C_LABEL_OPTIONAL,
@@ -1986,16 +2011,17 @@ static const ProtobufCFieldDescriptor alongside__relay_reply__field_descriptors[
 };
 static const unsigned alongside__relay_reply__field_indices_by_name[] = {
   0,   /* field[0] = header */
-  3,   /* field[3] = refused */
+  4,   /* field[4] = refused */
   1,   /* field[1] = request_id */
+  3,   /* field[3] = sessions_checked */
   2,   /* field[2] = taken_away */
 };
 static const ProtobufCIntRange alongside__relay_reply__number_ranges[3 + 1] =
 {
   { 1, 0 },
   { 10, 2 },
-  { 19, 3 },
-  { 0, 4 }
+  { 19, 4 },
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor alongside__relay_reply__descriptor =
 {
@@ -2005,7 +2031,7 @@ const ProtobufCMessageDescriptor alongside__relay_reply__descriptor =
   "Alongside__RelayReply",
   "alongside",
   sizeof(Alongside__RelayReply),
-  4,
+  5,
   alongside__relay_reply__field_descriptors,
   alongside__relay_reply__field_indices_by_name,
   3,  alongside__relay_reply__number_ranges,

@@ -267,10 +267,13 @@ struct ServiceProcess: Sendable {
         guard definition.usesBus else { return nil }
         do {
             var curve: CurveKeys?
-            if let publicKey = settings[StandardSettings.busPublicKey],
-                let secretKey = settings[StandardSettings.busSecretKey]
-            {
-                curve = try CurveKeys(publicKey: publicKey, secretKey: secretKey.revealed())
+            if let secretKey = settings[StandardSettings.busSecretKey]?.revealed() {
+                curve =
+                    if let publicKey = settings[StandardSettings.busPublicKey] {
+                        try CurveKeys(publicKey: publicKey, secretKey: secretKey)
+                    } else {
+                        try CurveKeys(secretKey: secretKey)
+                    }
             }
             let configuration = BusConfiguration(
                 service: definition.name,

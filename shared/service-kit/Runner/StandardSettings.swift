@@ -74,7 +74,7 @@ struct StandardSettings: Sendable {
     static let busPublicKey = Setting.optionalText(
         "BUS_CURVE_PUBLIC_KEY",
         allowed: "40 characters of Z85",
-        "The public half of the fleet's key pair; required for tcp.",
+        "The public half of the fleet's key pair; made from the secret half when absent.",
         where: { $0.utf8.count == 40 }
     )
     static let busSecretKey = Setting.secret(
@@ -214,12 +214,10 @@ struct StandardSettings: Sendable {
 
     private func busFaults(_ settings: Settings) -> [SettingFault] {
         guard definition.usesBus else { return [] }
-        let isPublicSet = settings[Self.busPublicKey] != nil
-        let isSecretSet = settings[Self.busSecretKey] != nil
-        guard isPublicSet != isSecretSet else { return [] }
-        return [
-            SettingFault("BUS_CURVE_PUBLIC_KEY and BUS_CURVE_SECRET_KEY: set both or neither")
-        ]
+        guard settings[Self.busPublicKey] != nil, settings[Self.busSecretKey] == nil else {
+            return []
+        }
+        return [SettingFault("BUS_CURVE_PUBLIC_KEY: must come with BUS_CURVE_SECRET_KEY")]
     }
 
     private func keyFaults(_ settings: Settings) -> [SettingFault] {

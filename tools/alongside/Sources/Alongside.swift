@@ -9,7 +9,10 @@ public enum Alongside {
         alongside - run and operate Alongside
 
           up [--demo] [--<setting> VALUE]...  the whole product on one port; --help lists all
-          migrate                            bring DATABASE_URL up to this version
+          migrate [--logins FOLDER]          bring DATABASE_URL up to this version, and let each
+                                             service log in as `secrets` says
+          secrets FOLDER [--database HOST]   make the files that hold what each service must know,
+                                             where they are missing
           doctor                             who lives and owns what behind DATABASE_URL, and
                                              what to do where something is wrong (exit code 1)
           replay SCHEDULE TRACE [--trip ID]… [--date YYYYMMDD] [--points] [--whole]
@@ -40,6 +43,10 @@ public enum Alongside {
                 return try up(rest, environment, &signals)
             case ("migrate", []):
                 try migrate(environment)
+            case ("migrate", let rest) where rest.first == "--logins" && rest.count == 2:
+                try migrate(environment, logins: try Logins(folder: rest[1]))
+            case ("secrets", let rest):
+                try SecretsCommand(arguments: rest, try settings(environment)).run(say: say)
             case ("doctor", []):
                 let diagnosis = try DoctorCommand.examine(environment: environment)
                 say(diagnosis.text)
@@ -122,11 +129,19 @@ public enum Alongside {
         }
     }
 
-    private static func migrate(_ environment: [String: String]) throws(OperationError) {
-        guard let url = environment["DATABASE_URL"], !url.isEmpty else {
+    private static func migrate(
+        _ environment: [String: String],
+        logins: Logins? = nil
+    ) throws(OperationError) {
+        guard let url = try settings(environment)[UpSettings.databaseURL]?.revealed() else {
             throw OperationError("DATABASE_URL is missing: set it to the database's owner")
         }
-        switch BlockingWait.run({ try await Fleet.migrate(url) }) {
+        let work: @Sendable () async throws -> [String] = {
+            let applied = try await Fleet.migrate(url)
+            try await logins?.allow(in: url)
+            return applied
+        }
+        switch BlockingWait.run(work) {
         case .success(let applied):
             say(applied.isEmpty ? "nothing to do" : applied.joined(separator: "\n"))
         case .failure(let error):

@@ -76,12 +76,7 @@ struct DataFolder: Sendable {
             }
             return (file, value)
         }
-        var generator = SystemRandomNumberGenerator()
-        var value = ""
-        for _ in 0..<4 {
-            let digits = String(generator.next() as UInt64, radix: 16)
-            value += String(repeating: "0", count: 16 - digits.count) + digits
-        }
+        let value = SecretsFolder.random()
         try Self.write(value + "\n", to: file, mode: 0o600)
         return (file, value)
     }

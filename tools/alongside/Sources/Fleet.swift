@@ -16,6 +16,9 @@ enum Fleet {
         Groups.definition, Relay.definition,
     ]
 
+    /// The one service that knows the signing secret.
+    static let signer = Auth.definition.name
+
     /// Every schema, those that others read first.
     static var schemas: [ServiceSchema] {
         [ServiceSchema("bus", migrations: BusMigrations.all)]

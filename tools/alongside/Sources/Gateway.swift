@@ -1,3 +1,4 @@
+internal import ServiceKit
 internal import Web
 
 /// The gateway's configuration: Caddy in front of the services, on one port.
@@ -8,38 +9,49 @@ struct Gateway: Sendable {
     /// The largest body that any endpoint takes, in bytes; each service has its own, smaller caps and
     /// reads a refused body up to this size, so that its answer is not lost in a broken connection.
     static let bodyLimit = HTTPServerConfiguration.proxiedBodyLimit
+
+    /// Whom the gateway is for.
+    enum Site: Sendable {
+        /// This machine, without TLS; `supervisor` is where `up` itself answers `/ready`.
+        case local(bind: String, port: Int, supervisor: String)
+        /// The public, under the name in the variable `SITE_ADDRESS`, with TLS; on ports that need no privilege.
+        case published
+    }
+
+    /// Where the instances of a service are.
+    enum Upstream: Sendable {
+        /// `host:port` of each.
+        case addresses([String])
+        /// Every address of a name, asked for again and again: instances come and go.
+        case name(String, port: Int)
+    }
+
     let routes: RouteTable
-    /// `host:port` of each running instance, by service.
-    let upstreams: [String: [String]]
-    /// Where `up` itself answers `/ready`.
-    let supervisor: String
-    let bind: String
-    let port: Int
+    /// By service; one without is answered 404.
+    let upstreams: [String: Upstream]
+    let site: Site
+    /// Where the published gateway says that it lives, inside its container.
+    static let healthPort = 8100
     /// How long a request waits for a service that is being started again.
     var retryDuration = "6s"
+
+    /// The gateway of a deployment whose services have names and default ports.
+    static func published(_ routes: RouteTable) -> Gateway {
+        var upstreams: [String: Upstream] = [:]
+        for service in Fleet.definitions {
+            if let port = service.publicPort {
+                upstreams[service.name] = .name(service.name, port: port)
+            }
+        }
+        return Gateway(routes: routes, upstreams: upstreams, site: .published)
+    }
 
     private static let tooLarge = #"{"error":"request body too large","code":"body.too_large"}"#
 
     /// The Caddyfile, the same text for the same input.
     var caddyfile: String {
-        var text = """
-            {
-            \tadmin off
-            \tauto_https off
-            \tservers {
-            \t\tprotocols h1
-            \t\tmax_header_size 32KB
-            \t\ttimeouts {
-            \t\t\tread_header 10s
-            \t\t\tread_body 15s
-            \t\t\twrite 0
-            \t\t\tidle 60s
-            \t\t}
-            \t}
-            }
-
-            http://:\(port) {
-            \tbind \(bind)
+        var text = options + address
+        text += """
             \trequest_body {
             \t\tmax_size \(Self.bodyLimit)
             \t}
@@ -50,10 +62,12 @@ struct Gateway: Sendable {
             \t}
 
             """
-        text += handle("/ready", [supervisor])
+        if case .local(_, _, let supervisor) = site {
+            text += handle("/ready", .addresses([supervisor]))
+        }
         for route in routes.routes {
-            guard let addresses = upstreams[route.service], !addresses.isEmpty else { continue }
-            for pattern in Self.patterns(route.prefix) { text += handle(pattern, addresses) }
+            guard let upstream = upstreams[route.service] else { continue }
+            for pattern in Self.patterns(route.prefix) { text += handle(pattern, upstream) }
         }
         text += """
             \thandle {
@@ -85,26 +99,95 @@ struct Gateway: Sendable {
         return text
     }
 
+    /// What holds for every site: limits on slow and large requests.
+    private var options: String {
+        let own =
+            switch site {
+            case .local: "\tauto_https off\n"
+            case .published: "\thttp_port 8080\n\thttps_port 8443\n\tskip_install_trust\n"
+            }
+        let protocols =
+            switch site {
+            case .local: "h1"
+            case .published: "h1 h2"
+            }
+        return """
+            {
+            \tadmin off
+            \(own)\tservers {
+            \t\tprotocols \(protocols)
+            \t\tmax_header_size 32KB
+            \t\ttimeouts {
+            \t\t\tread_header 10s
+            \t\t\tread_body 15s
+            \t\t\twrite 0
+            \t\t\tidle 60s
+            \t\t}
+            \t}
+            }
+
+
+            """
+    }
+
+    private var address: String {
+        switch site {
+        case .local(let bind, let port, _):
+            return "http://:\(port) {\n\tbind \(bind)\n"
+        case .published:
+            return """
+                # For the health check of the container alone.
+                http://127.0.0.1:\(Self.healthPort) {
+                \tbind 127.0.0.1
+                \trespond /health 200
+                }
+
+                {$SITE_ADDRESS:localhost} {
+                \theader Strict-Transport-Security max-age=31536000
+
+                """
+        }
+    }
+
     private static func patterns(_ prefix: String) -> [String] {
         prefix.hasSuffix("/") ? [prefix + "*"] : [prefix, prefix + "/*"]
     }
 
-    private func handle(_ pattern: String, _ addresses: [String]) -> String {
-        """
-        \thandle \(pattern) {
-        \t\treverse_proxy \(addresses.joined(separator: " ")) {
-        \t\t\tlb_policy round_robin
-        \t\t\tlb_try_duration \(retryDuration)
-        \t\t\tlb_try_interval 100ms
-        \t\t\tflush_interval -1
-        \t\t\t@unread status 414 431
-        \t\t\thandle_response @unread {
-        \t\t\t\theader Content-Type application/json
-        \t\t\t\trespond `{"error":"request header fields too large","code":"request.too_large"}` {rp.status_code}
-        \t\t\t}
-        \t\t}
-        \t}
+    private func handle(_ pattern: String, _ upstream: Upstream) -> String {
+        let addresses: String
+        var discovery = ""
+        switch upstream {
+        case .addresses(let list): addresses = list.joined(separator: " ") + " "
+        case .name(let name, let port):
+            addresses = ""
+            discovery = """
+                \t\t\tdynamic a {
+                \t\t\t\tname \(name)
+                \t\t\t\tport \(port)
+                \t\t\t\trefresh 2s
+                \t\t\t}
+                \t\t\ttransport http {
+                \t\t\t\tdial_timeout 1s
+                \t\t\t}
 
-        """
+                """
+        }
+        return """
+            \thandle \(pattern) {
+            \t\treverse_proxy \(addresses){
+            \(discovery)\
+            \t\t\tlb_policy round_robin
+            \t\t\tlb_try_duration \(retryDuration)
+            \t\t\tlb_try_interval 100ms
+            \t\t\tflush_interval -1
+            \t\t\t@unread status 414 431
+            \t\t\thandle_response @unread {
+            \t\t\t\theader Content-Type application/json
+            \t\t\t\trespond `{"error":"request header fields too large","code":"request.too_large"}` {rp.status_code}
+            \t\t\t}
+            \t\t}
+            \t}
+
+            """
     }
 }

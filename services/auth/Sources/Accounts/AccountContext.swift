@@ -12,6 +12,7 @@ struct AccountContext: Sendable {
     let passwords: PasswordWorker
     let sessions: Sessions
     let erasures: Erasures
+    let exports: [ExportSource]
     let signer: TokenSigner
     let limits: AttemptLimits
     let now: @Sendable () -> UnixSeconds

@@ -27,6 +27,7 @@ struct AccountParts: Sendable {
         clock: ApplicationClock,
         revocations: Revocations,
         erasures: Erasures,
+        exports: [ExportSource],
         logger: Logger,
         metrics: Metrics
     ) {
@@ -47,8 +48,9 @@ struct AccountParts: Sendable {
                 revocations: revocations
             ),
             erasures: erasures,
+            exports: exports,
             signer: TokenSigner(keys),
-            limits: AttemptLimits(settings),
+            limits: AttemptLimits(settings, keys: keys),
             now: clock.now,
             logger: logger
         )

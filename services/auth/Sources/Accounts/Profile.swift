@@ -36,7 +36,8 @@ struct Profile: Sendable {
         return .privateJSON(json)
     }
 
-    /// Everything that auth stores about the caller, but what only proves who it is.
+    /// Everything that is stored about the caller, but what only proves who it is; whole or not at
+    /// all.
     private func export(_ request: HTTPRequest) async throws -> HTTPResponse {
         let id = try context.caller(request).account
         let stored = try await context.database.transaction(request) {
@@ -52,6 +53,11 @@ struct Profile: Sendable {
             return (account, sessions)
         }
         guard let (account, sessions) = stored else { throw HTTPError.invalidToken }
+        var parts: [(name: String, json: [UInt8])] = []
+        for source in context.exports {
+            guard let part = await source.read(id) else { throw HTTPError.exportIncomplete }
+            parts.append((source.name, part))
+        }
         var json = JSONWriter(capacity: 1024)
         json.beginObject()
         json.key("account")
@@ -71,6 +77,10 @@ struct Profile: Sendable {
             json.endObject()
         }
         json.endArray()
+        for part in parts {
+            json.key(part.name)
+            json.value(json: part.json)
+        }
         json.endObject()
         return .privateJSON(json)
     }

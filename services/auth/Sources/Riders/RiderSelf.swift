@@ -64,12 +64,14 @@ struct RiderSelf: Sendable {
     private func export(_ request: HTTPRequest) async throws -> HTTPResponse {
         let id = try riderID(request)
         let now = now()
-        let limiter = AttemptLimiter(kind: "rider_export", limit: Self.exportLimit)
-        // The table of attempts must not hold the id of who may be forgotten.
-        let caller = SubjectDigest.text(of: id.description)
+        let limiter = AttemptLimiter(
+            kind: "rider_export",
+            limit: Self.exportLimit,
+            keys: keys
+        )
         let (answer, rider) = try await database.transaction(request) {
             connection throws(DatabaseError) in
-            let answer = try limiter.attempt(by: caller, at: now, on: connection)
+            let answer = try limiter.attempt(by: id.description, at: now, on: connection)
             return (answer, try RiderRows.rider(id, on: connection))
         }
         if case .refused(let seconds) = answer {

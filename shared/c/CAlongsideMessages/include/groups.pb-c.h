@@ -298,7 +298,8 @@ struct  Alongside__GroupVersions
 
 typedef enum {
   ALONGSIDE__RELAY_REQUEST__BODY__NOT_SET = 0,
-  ALONGSIDE__RELAY_REQUEST__BODY_TAKE_AWAY = 10
+  ALONGSIDE__RELAY_REQUEST__BODY_TAKE_AWAY = 10,
+  ALONGSIDE__RELAY_REQUEST__BODY_CHECK_SESSIONS = 11
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ALONGSIDE__RELAY_REQUEST__BODY__CASE)
 } Alongside__RelayRequest__BodyCase;
 
@@ -311,6 +312,10 @@ struct  Alongside__RelayRequest
   Alongside__RelayRequest__BodyCase body_case;
   union {
     Alongside__TakeAway *take_away;
+    /*
+     * From auth: read the revocations now, and close the sockets of sessions that have ended.
+     */
+    protobuf_c_boolean check_sessions;
   };
 };
 #define ALONGSIDE__RELAY_REQUEST__INIT \
@@ -358,6 +363,7 @@ struct  Alongside__TakeAway
 typedef enum {
   ALONGSIDE__RELAY_REPLY__BODY__NOT_SET = 0,
   ALONGSIDE__RELAY_REPLY__BODY_TAKEN_AWAY = 10,
+  ALONGSIDE__RELAY_REPLY__BODY_SESSIONS_CHECKED = 11,
   ALONGSIDE__RELAY_REPLY__BODY_REFUSED = 19
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ALONGSIDE__RELAY_REPLY__BODY__CASE)
 } Alongside__RelayReply__BodyCase;
@@ -371,6 +377,7 @@ struct  Alongside__RelayReply
   Alongside__RelayReply__BodyCase body_case;
   union {
     protobuf_c_boolean taken_away;
+    protobuf_c_boolean sessions_checked;
     ProtobufCBinaryData refused;
   };
 };

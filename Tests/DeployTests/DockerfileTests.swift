@@ -1,0 +1,66 @@
+import Foundation
+import TestKit
+import Testing
+
+@testable import Operations
+@testable import ServiceKit
+
+/// `deploy/Dockerfile` and the scripts in its images; that the images work is `scripts/check-images`' to show.
+@Suite struct DockerfileTests {
+    private let stages: [String: [String]]
+
+    init() throws {
+        var stages: [String: [String]] = [:]
+        var name = ""
+        for line in try text(of: "deploy/Dockerfile").split(separator: "\n") {
+            if line.hasPrefix("FROM ") {
+                name = line.split(separator: " ").last.map(String.init) ?? ""
+            }
+            stages[name, default: []].append(String(line))
+        }
+        self.stages = stages
+    }
+
+    @Test func `each service has an image with its ports and a health check`() throws {
+        for service in Fleet.definitions {
+            let lines = try #require(stages[service.name], "\(service.name)")
+            #expect(lines.first == "FROM runtime AS \(service.name)")
+            #expect(lines.contains("CMD [\"\(service.name)\"]"))
+            let health = lines.first { $0.hasPrefix("HEALTHCHECK") } ?? ""
+            #expect(health.hasSuffix("[\"/usr/local/bin/health\", \"\(service.internalPort)\"]"))
+            let exposed = lines.first { $0.hasPrefix("EXPOSE") }
+            #expect(exposed == service.publicPort.map { "EXPOSE \($0)" })
+        }
+    }
+
+    @Test func `nothing runs as root, and the proxy's word counts`() throws {
+        for stage in ["runtime", "gateway"] {
+            #expect(stages[stage]?.contains("USER 10001:10001") == true, "\(stage)")
+        }
+        let runtime = try #require(stages["runtime"])
+        let variables = runtime.first { $0.hasPrefix("ENV ") } ?? ""
+        #expect(variables.contains("TRUST_PROXY_HEADERS=true"))
+        // A later stage that becomes root again would be noticed.
+        for (name, lines) in stages where name != "runtime" && name != "gateway" {
+            #expect(!lines.contains { $0.hasPrefix("USER") }, "\(name)")
+        }
+    }
+
+    @Test func `builds the products that it copies`() throws {
+        let build = try #require(stages["build"]).joined(separator: " ")
+        for lines in stages.values {
+            for line in lines where line.hasPrefix("COPY --from=build /out/") {
+                let product = line.split(separator: " ")[2].split(separator: "/").last ?? ""
+                #expect(build.contains(" \(product) "), "\(product)")
+            }
+        }
+    }
+
+    @Test(arguments: ["start", "health", "prepare"])
+    func `the scripts of the images parse`(name: String) throws {
+        let path = "deploy/image/\(name)"
+        let shell = try text(of: path).hasPrefix("#!/bin/bash") ? "bash" : "sh"
+        #expect(try FinishedProgram([shell, "-n", path]).status == 0)
+        #expect(FileManager.default.isExecutableFile(atPath: ProjectPaths.root + "/" + path))
+    }
+}

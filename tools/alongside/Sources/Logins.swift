@@ -1,0 +1,75 @@
+internal import Database
+internal import ServiceKit
+
+/// The roles that services log in as, each with the password of its own file.
+struct Logins: Sendable {
+    fileprivate struct Login: Sendable {
+        let role: String
+        let password: String
+    }
+
+    private let logins: [Login]
+
+    /// Reads the files that `alongside secrets` makes.
+    ///
+    /// - Throws: ``OperationError`` naming the file that is missing or says something else.
+    init(folder path: String) throws(OperationError) {
+        let folder = SecretsFolder(path: path)
+        var logins: [Login] = []
+        for service in Fleet.definitions {
+            let file = folder.file(service.name, SecretsFolder.databaseURL)
+            guard let url = folder.value(service.name, SecretsFolder.databaseURL) else {
+                throw OperationError("\(file) is missing; run `alongside secrets \(path)`")
+            }
+            guard let login = Self.login(url), login.role == service.loginRole else {
+                throw OperationError(
+                    "\(file) must be postgresql://\(service.loginRole):PASSWORD@HOST/DATABASE, the "
+                        + "password of letters and digits"
+                )
+            }
+            logins.append(login)
+        }
+        self.logins = logins
+    }
+
+    /// Lets each role log in with its password; running it again changes passwords that differ.
+    ///
+    /// - Parameter url: The database, as its owner.
+    /// - Throws: `DatabaseError`.
+    func allow(in url: String) async throws {
+        let database = Database(
+            DatabaseConfiguration(url: url, connections: 1, applicationName: "alongside-migrate")
+        )
+        let logins = logins
+        let result: Result<Void, DatabaseError>
+        do throws(DatabaseError) {
+            try await database.transaction { connection throws(DatabaseError) in
+                for login in logins { try login.allow(on: connection) }
+            }
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        await database.close()
+        try result.get()
+    }
+
+    private static func login(_ url: String) -> Login? {
+        guard let match = url.wholeMatch(of: #/postgresql://([a-z_]+):([A-Za-z0-9]+)@.+/#) else {
+            return nil
+        }
+        return Login(role: String(match.1), password: String(match.2))
+    }
+}
+
+extension Logins.Login {
+    /// A role's name and its password cannot be parameters; both are of plain characters.
+    fileprivate func allow(on connection: Connection) throws(DatabaseError) {
+        let exists = try connection.query(
+            "SELECT 1 FROM pg_roles WHERE rolname = $1",
+            [.text(role)]
+        )
+        if exists.isEmpty { try connection.script("CREATE ROLE \(role)") }
+        try connection.script("ALTER ROLE \(role) LOGIN PASSWORD '\(password)'")
+    }
+}

@@ -135,14 +135,16 @@ final class WebSocketLoop: @unchecked Sendable {
             for text in mailbox.takeOutgoing() { queue(text) }
             if mailbox.isClosing { wslay_event_queue_close(context, 1000, nil, 0) }
             let hasRoom = mailbox.hasRoom
-            if hasRoom, wslay_event_recv(context) != 0 {
-                _ = wslay_event_send(context)
-                return closure ?? .closed(code: 1006, reason: "")
-            }
-            guard wslay_event_send(context) == 0 else {
+            let isIntact = !hasRoom || wslay_event_recv(context) == 0
+            // What it still has to say, its own close among it.
+            guard wslay_event_send(context) == 0, isIntact else {
                 return closure ?? .closed(code: 1006, reason: "")
             }
             if let closure { return closure }
+            // It reads no further after a broken frame or a message that is too long.
+            guard wslay_event_get_read_enabled(context) != 0 else {
+                return .failed("the server broke the protocol")
+            }
             if mailbox.isClosing { return .closed(code: 1000, reason: "") }
             guard clock.now - heardAt < mailbox.limits.silence else { return .timedOut }
             let isWaiting = wslay_event_want_write(context) != 0

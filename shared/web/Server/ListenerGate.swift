@@ -65,7 +65,8 @@ final class ListenerGate: Sendable {
             let kind =
                 Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
                 | Int32(SOCK_NONBLOCK.rawValue)
-            let knock = socket(Int32(address.pointee.sa_family), kind, 0)
+            // The member belongs to whichever of two C modules the compiler reads first; it comes first.
+            let knock = socket(Int32(bytes.load(as: sa_family_t.self)), kind, 0)
             guard knock >= 0 else { return -1 }
             guard
                 CMicrohttpd.connect(knock, address, size) == 0

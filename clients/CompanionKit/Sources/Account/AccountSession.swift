@@ -178,7 +178,7 @@ public actor AccountSession: SessionProvider {
 
     private func keep(_ fresh: Stored) {
         stored = fresh
-        store.set(fresh, for: Self.key)
+        store.setValue(fresh, for: Self.key)
     }
 
     private func end() {

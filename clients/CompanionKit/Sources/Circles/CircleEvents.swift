@@ -155,5 +155,5 @@ public actor CircleEvents {
         if memory.pending.count < count { save() }
     }
 
-    private func save() { store.set(memory, for: key) }
+    private func save() { store.setValue(memory, for: key) }
 }

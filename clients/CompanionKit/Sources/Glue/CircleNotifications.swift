@@ -199,7 +199,7 @@ public actor CircleNotifications {
     }
 
     private func keep(_ told: Told, _ account: AccountID) {
-        store.set(told, for: Self.key(account))
+        store.setValue(told, for: Self.key(account))
     }
 
     private static func key(_ account: AccountID) -> String { "circle-news-\(account)" }

@@ -18,7 +18,7 @@ extension CompanionStore {
     }
 
     /// Stores a value.
-    func set(_ value: some Encodable, for key: String) {
+    func setValue(_ value: some Encodable, for key: String) {
         set(try? JSONEncoder().encode(value), for: key)
     }
 }

@@ -190,7 +190,7 @@ func withIngest(
     let client = VerifierClient(verifiers.transport, metrics: Metrics())
     client.heard(.of("a"))
     var riders = RiderEndpoints(verifiers: client, now: { clock.now })
-    if let publishedInterval { riders.publishedIntervalSeconds = publishedInterval }
+    if let publishedInterval { riders.cadence.publishedIntervalSeconds = publishedInterval }
     let server = try HTTPServer(
         endpoints: (isEnabled ? riders.all : [])
             + AdminEndpoints(

@@ -145,7 +145,7 @@ struct RideOnTheWire {
                 longitude: -122.33 + .random(in: -3e-5...3e-5, using: &random)
             ),
             horizontalAccuracy: .random(in: 3...15, using: &random),
-            speed: .random(in: 5...14, using: &random),
+            speed: .random(in: 9...11, using: &random),
             course: .random(in: 0...20, using: &random),
             timestamp: time
         )

@@ -23,10 +23,10 @@ struct RiderPosition: Codable, Equatable, Sendable {
             return nil
         }
         // A millionth of a degree is 0.1 m: finer digits are noise on the wire. So are parts of a
-        // metre of accuracy and of a degree of course.
+        // degree of course; those of the accuracy tell one phone from another (witness checks).
         latitude = Self.rounded(coordinate.latitude, to: 1e6)
         longitude = Self.rounded(coordinate.longitude, to: 1e6)
-        accuracy = Self.reading(sample.horizontalAccuracy, to: 1)
+        accuracy = Self.reading(sample.horizontalAccuracy, to: 10)
         speed = Self.reading(sample.speed, to: 10)
         bearing = sample.course <= 360 ? Self.reading(sample.course, to: 1) : nil
         timestamp = Int64(seconds)

@@ -29,7 +29,7 @@ struct UploadSchedule: Sendable {
 
     private(set) var buffer = SampleBuffer()
     private(set) var intervalSeconds: Int
-    /// Seconds between positions, so that a longer interval fills no more than a batch; 0 takes all.
+    /// Seconds between positions once the interval is longer than the first; 0 takes all.
     private var spacing = 0.0
     private let firstIntervalSeconds: Int
     private var latest: Int64?
@@ -66,8 +66,9 @@ struct UploadSchedule: Sendable {
 
     /// Takes in a position.
     ///
-    /// A server that lengthens the interval wants fewer calls: positions that would fill a batch before
-    /// its time are left out, but never the one that ends the ride.
+    /// A server that lengthens the interval wants less: with three times the interval every third
+    /// second counts, so that a report is as large as before. The position that ends the ride counts
+    /// always.
     mutating func append(_ position: RiderPosition, now: Date, isLast: Bool = false) {
         if let latest, !isLast, (0..<spacing).contains(Double(position.timestamp - latest)) {
             return
@@ -105,7 +106,7 @@ struct UploadSchedule: Sendable {
                 intervalSeconds = Self.clamp(seconds, to: Self.intervalRangeSeconds)
                 spacing =
                     intervalSeconds > firstIntervalSeconds
-                    ? Double(intervalSeconds) / Double(batchSize) : 0
+                    ? Double(intervalSeconds) / Double(firstIntervalSeconds) : 0
             }
             // Counts are added up: a server's nonsense must not overflow.
             answer.accepted = Self.clamp(answer.accepted, to: 0...batch.count)

@@ -11,8 +11,8 @@ struct RiderEndpoints: Sendable {
     let verifiers: VerifierClient
     /// The application clock.
     let now: @Sendable () -> UnixSeconds
-    /// Seconds between the reports of a ride that is published.
-    var publishedIntervalSeconds = RiderLimits.publishedReportIntervalSeconds
+    /// How often phones are told to report.
+    var cadence = ReportCadence()
 
     /// Every endpoint, with who may call it.
     var all: [Endpoint] {
@@ -158,10 +158,8 @@ struct RiderEndpoints: Sendable {
             // Beyond the seed: what others see of a published ride bears longer steps, and the
             // phone's radio rests in between.
             if !batch.ended {
-                json.member(
-                    "report_interval_seconds",
-                    batch.published ? publishedIntervalSeconds : RiderLimits.reportIntervalSeconds
-                )
+                let seconds = cadence.seconds(after: points, isPublished: batch.published)
+                json.member("report_interval_seconds", seconds)
             }
             json.endObject()
             return .json(bytes: json.bytes)

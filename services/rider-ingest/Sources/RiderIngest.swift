@@ -17,7 +17,7 @@ public enum RiderIngest {
         "RIDER_PUBLISHED_INTERVAL",
         default: RiderLimits.publishedReportIntervalSeconds,
         in: RiderLimits.reportIntervalSeconds...15,
-        "Seconds between the reports of a ride that is published; less data than the usual 5."
+        "The longest time between reports of a published ride, in seconds; fast vehicles report more often."
     )
 
     /// Requests under way, and so connections, that the server admits: all that may wait for verifiers,
@@ -93,7 +93,9 @@ public enum RiderIngest {
             RiderEndpoints(
                 verifiers: verifiers,
                 now: now,
-                publishedIntervalSeconds: context.settings[publishedInterval]
+                cadence: ReportCadence(
+                    publishedIntervalSeconds: context.settings[publishedInterval]
+                )
             ).all
                 + AdminEndpoints(verifiers: verifiers, agencies: agencies, now: now).all
         )

@@ -32,7 +32,7 @@ import Testing
     @Test func `everything has limits and comes back after a crash`() throws {
         for (name, part) in parts {
             #expect(part.deploy != nil, "\(name)")
-            let isStep = ["secrets", "prepare"].contains(name)
+            let isStep = ["secrets", "prepare", "operations"].contains(name)
             #expect(part.restart == (isStep ? "no" : "unless-stopped"), "\(name)")
             #expect(part.securityOpt == ["no-new-privileges:true"], "\(name)")
             guard name != "postgres" else { continue }

@@ -209,8 +209,11 @@ def steer(case, world, path, chance):
         if isinstance(body, list):
             bodies += body
         elif isinstance(body, dict):
+            if path.endswith(("/login", "/session")):
+                body.pop("handle", None)
             for name in body:
-                value = world.value(path, name)
+                # What a body calls `id` is the caller's own number.
+                value = None if name == "id" else world.value(path, name)
                 if value is not None and not isinstance(body[name], (dict, list)):
                     body[name] = value
                 else:

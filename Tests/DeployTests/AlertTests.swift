@@ -7,7 +7,9 @@ import Testing
 /// The alerts over series that are made up; over the running product they are in EndToEnd.
 @Suite struct AlertTests {
     @Test func `each fires in time when it should, and not before`() throws {
-        let run = try FinishedProgram(["promtool", "test", "rules", "deploy/prometheus/rules-test.yml"])
+        let run = try FinishedProgram([
+            "promtool", "test", "rules", "deploy/prometheus/rules-test.yml",
+        ])
         #expect(run.status == 0, "\(run.output)")
     }
 

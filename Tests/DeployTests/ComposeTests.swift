@@ -11,7 +11,9 @@ import Testing
 
     init() throws { parts = try ComposeFile().parts }
 
-    private func part(_ name: String) throws -> ComposeFile.Part { try #require(parts[name], "\(name)") }
+    private func part(_ name: String) throws -> ComposeFile.Part {
+        try #require(parts[name], "\(name)")
+    }
 
     @Test func `runs every service, each from its own target`() throws {
         for service in Fleet.definitions {
@@ -21,14 +23,16 @@ import Testing
     }
 
     @Test func `shows nothing but the gateway to other machines`() throws {
-        let open = parts.filter { !($0.value.ports ?? []).allSatisfy { $0.hasPrefix("127.0.0.1:") } }
+        let open = parts.filter {
+            !($0.value.ports ?? []).allSatisfy { $0.hasPrefix("127.0.0.1:") }
+        }
         #expect(open.keys.sorted() == ["gateway"])
     }
 
     @Test func `everything has limits and comes back after a crash`() throws {
         for (name, part) in parts {
             #expect(part.deploy != nil, "\(name)")
-            let isStep = ["secrets", "prepare"].contains(name)
+            let isStep = ["secrets", "prepare", "operations"].contains(name)
             #expect(part.restart == (isStep ? "no" : "unless-stopped"), "\(name)")
             #expect(part.securityOpt == ["no-new-privileges:true"], "\(name)")
             guard name != "postgres" else { continue }

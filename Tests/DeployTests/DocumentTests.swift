@@ -7,7 +7,9 @@ import Testing
     @Test func `every test that the page on circles names is there`() throws {
         let page = try text(of: "docs/circles-and-convoys.md")
         let section = page.split(separator: "## 9.").last?.split(separator: "## 10.").first ?? ""
-        let rows = section.split(separator: "\n").filter { $0.hasPrefix("| ") && !$0.hasPrefix("| #") }
+        let rows = section.split(separator: "\n").filter {
+            $0.hasPrefix("| ") && !$0.hasPrefix("| #")
+        }
         #expect(rows.count == 6)
         let tests = try Self.testNames()
         for row in rows {
@@ -22,7 +24,8 @@ import Testing
         let numbers = page.matches(of: #/(?m)^##+ ([\d.]+?)\.? /#).map { String($0.1) }
         #expect(
             numbers == [
-                "1", "2", "3", "4", "5", "6", "6.1", "6.2", "6.3", "6.4", "6.5", "7", "8", "9", "10",
+                "1", "2", "3", "4", "5", "6", "6.1", "6.2", "6.3", "6.4", "6.5", "7", "8", "9",
+                "10",
                 "11",
             ]
         )

@@ -99,8 +99,11 @@ extension EndToEnd.People {
         }
 
         private static func logIn(_ product: Product, folder: String) async throws -> String {
-            let password = try String(contentsOfFile: folder + "/keys/admin-password", encoding: .utf8)
-                .trimmingCharacters(in: .whitespacesAndNewlines)
+            let password = try String(
+                contentsOfFile: folder + "/keys/admin-password",
+                encoding: .utf8
+            )
+            .trimmingCharacters(in: .whitespacesAndNewlines)
             let answer = try await product.post(
                 "/api/v1/auth/login",
                 #"{"email":"admin@localhost","password":"\#(password)"}"#

@@ -6,7 +6,9 @@ import Web
 extension EndToEnd.Rides {
     /// The dashboard and the alerts that operators get, over the running product.
     @Suite(.timeLimit(.minutes(4))) struct MonitoringTests {
-        @Test func `every query of the dashboard has something to show, and alerts fire when they should`()
+        @Test
+        func
+            `every query of the dashboard has something to show, and alerts fire when they should`()
             async throws
         {
             let agency = AgencyStub()

@@ -96,7 +96,8 @@ extension Drills {
         /// Seconds between the end of a fault and the next one.
         private static let rest = 12.0
 
-        @Test func `every fault is a wait, and nothing that was acknowledged is lost`() async throws {
+        @Test func `every fault is a wait, and nothing that was acknowledged is lost`() async throws
+        {
             let fleet = try await NetworkFleet(trips: 64)
             let watch = GatewayWatch()
             await watch.start { await Self.look(fleet) }

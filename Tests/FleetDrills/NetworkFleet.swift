@@ -55,7 +55,9 @@ final class NetworkFleet: @unchecked Sendable {
         try writeHosts()
         try startRelay()
         for place in Self.places { try plugIn(place.name) }
-        for place in Self.places where place.service != "relay" { try await waitUntilReady(place.name) }
+        for place in Self.places where place.service != "relay" {
+            try await waitUntilReady(place.name)
+        }
     }
 
     deinit {
@@ -154,7 +156,11 @@ final class NetworkFleet: @unchecked Sendable {
             try host.start(
                 ["caddy", "run", "--config", ProjectPaths.root + "/deploy/gateway/Caddyfile"]
                     + ["--adapter", "caddyfile"],
-                ["PATH": "/usr/bin", "HOME": folder, "SITE_ADDRESS": "http://\(host.address)"]
+                [
+                    "PATH": "/usr/bin", "HOME": folder,
+                    // Under any name, without TLS.
+                    "SITE_ADDRESS": ":\(Self.gatewayPort)",
+                ]
             )
         } else {
             try host.start(

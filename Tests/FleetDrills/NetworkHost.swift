@@ -54,6 +54,7 @@ final class NetworkHost: @unchecked Sendable {
     ///   - number: The last number of its address.
     ///   - folder: With the file `hosts` that all share, and its log.
     ///   - secrets: The folder that is `/run/secrets` there.
+    /// - Throws: ``LoadFailure`` with what the system says.
     init(
         _ name: String,
         _ network: NetworkSwitch,
@@ -76,7 +77,8 @@ final class NetworkHost: @unchecked Sendable {
         let mounts = secrets.map { "mount --bind \($0) /run/secrets; " } ?? ""
         keeper.executableURL = URL(fileURLWithPath: "/usr/bin/unshare")
         keeper.arguments = [
-            "--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c",
+            "--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc", "sh",
+            "-c",
             "hostname \(name); mount --bind \(folder)/hosts /etc/hosts; mount -t tmpfs tmpfs /run; "
                 + "mkdir /run/secrets; \(mounts)ip link set lo up; touch \(folder)/\(name).up; exec cat",
         ]
@@ -89,7 +91,17 @@ final class NetworkHost: @unchecked Sendable {
         id = try child()
         let veth = "\(bridge)n\(number)"
         try network(
-            "ip", "link", "add", veth, "type", "veth", "peer", "name", "eth0", "netns", "\(id)"
+            "ip",
+            "link",
+            "add",
+            veth,
+            "type",
+            "veth",
+            "peer",
+            "name",
+            "eth0",
+            "netns",
+            "\(id)"
         )
         try network("ip", "link", "set", veth, "master", bridge, "up")
         try inside("ip", "address", "add", address + "/24", "dev", "eth0")
@@ -136,7 +148,9 @@ final class NetworkHost: @unchecked Sendable {
     }
 
     /// What its program has logged.
-    var log: String { (try? String(contentsOfFile: "\(folder)/\(name).log", encoding: .utf8)) ?? "" }
+    var log: String {
+        (try? String(contentsOfFile: "\(folder)/\(name).log", encoding: .utf8)) ?? ""
+    }
 
     // MARK: - Faults
 
@@ -177,8 +191,19 @@ final class NetworkHost: @unchecked Sendable {
     /// Sends no faster than this.
     func slow(kilobitsPerSecond rate: Int) throws {
         try inside(
-            "tc", "qdisc", "add", "dev", "eth0", "root", "tbf", "rate", "\(rate)kbit", "burst", "16kb",
-            "latency", "400ms"
+            "tc",
+            "qdisc",
+            "add",
+            "dev",
+            "eth0",
+            "root",
+            "tbf",
+            "rate",
+            "\(rate)kbit",
+            "burst",
+            "16kb",
+            "latency",
+            "400ms"
         )
     }
 

@@ -123,7 +123,8 @@ import Testing
             for schema in Fleet.schemas where schema.name != "bus" {
                 let own = service.schema?.name == schema.name
                 #expect(
-                    try await reads("\(schema.name).\(Self.tables[schema.name] ?? "")", pool) == own,
+                    try await reads("\(schema.name).\(Self.tables[schema.name] ?? "")", pool)
+                        == own,
                     "\(service.name) and \(schema.name)"
                 )
             }
@@ -147,14 +148,16 @@ import Testing
         }
     }
 
-    @Test func `a file that is missing or of another form stops it before anything changes`() throws {
+    @Test func `a file that is missing or of another form stops it before anything changes`() throws
+    {
         let secrets = folder.path + "/secrets"
         let missing = #expect(throws: OperationError.self) { try Logins(folder: secrets) }
         #expect(missing?.description.contains("alongside secrets \(secrets)") == true)
         _ = try make()
         let file = "\(secrets)/feed/database-url"
         for url in [
-            "postgresql://alongside_auth:abc@x/alongside", "postgresql://alongside_feed@x/alongside",
+            "postgresql://alongside_auth:abc@x/alongside",
+            "postgresql://alongside_feed@x/alongside",
             "postgresql://alongside_feed:a'b@x/alongside",
         ] {
             try FileManager.default.removeItem(atPath: file)

@@ -38,6 +38,7 @@ public struct FinishedProgram: Sendable {
     /// Runs the Python that has the tests' pinned tools.
     ///
     /// - Parameter arguments: What follows the interpreter.
+    /// - Returns: How it ended.
     /// - Throws: ``ThrowawayPostgresError`` when it cannot be started.
     public static func python(_ arguments: String...) throws -> FinishedProgram {
         try FinishedProgram([ProjectPaths.root + "/.venv/bin/python"] + arguments)

@@ -113,6 +113,7 @@ public final class LoadRunner: @unchecked Sendable {
     private func drive(_ pace: Pace, _ seconds: Double, _ drain: Double) -> LoadResult {
         var result = LoadResult()
         let start = Self.now
+        var end = start + seconds
         let interval = pace.interval
         queue = DueQueue()
         for index in riders.indices {
@@ -123,9 +124,10 @@ public final class LoadRunner: @unchecked Sendable {
         var busy = 0
         while true {
             let now = Self.now
-            let isOver = now >= start + seconds || isStopped.load(ordering: .relaxed)
+            if isStopped.load(ordering: .relaxed) { end = min(end, now) }
+            let isOver = now >= end
             if isOver, busy == 0, !hasUnacknowledged { break }
-            if now >= start + seconds + drain { break }
+            if now >= end + drain { break }
             while let connection = free.last, let rider = queue.next(at: now) {
                 guard let request = request(of: rider, pace, isOver: isOver, now: now) else {
                     if !isOver { queue.add(rider, at: now + 0.25) }

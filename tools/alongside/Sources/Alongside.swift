@@ -133,7 +133,7 @@ public enum Alongside {
         _ environment: [String: String],
         logins: Logins? = nil
     ) throws(OperationError) {
-        guard let url = try settings(environment)[UpSettings.databaseURL]?.revealed() else {
+        guard let url = try UpSettings.owner(environment) else {
             throw OperationError("DATABASE_URL is missing: set it to the database's owner")
         }
         let work: @Sendable () async throws -> [String] = {

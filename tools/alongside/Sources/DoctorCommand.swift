@@ -22,7 +22,7 @@ enum DoctorCommand {
     static func examine(
         environment: [String: String]
     ) throws(OperationError) -> (text: String, isWell: Bool) {
-        guard let url = environment["DATABASE_URL"], !url.isEmpty else {
+        guard let url = try UpSettings.owner(environment) else {
             throw OperationError("DATABASE_URL is missing: set it to the database's owner")
         }
         let hasRiders: Bool

@@ -18,7 +18,7 @@ enum RevokeCommand {
         _ id: String,
         _ environment: [String: String]
     ) throws(OperationError) -> String {
-        guard let url = environment["DATABASE_URL"], !url.isEmpty else {
+        guard let url = try UpSettings.owner(environment) else {
             throw OperationError("DATABASE_URL is missing: set it to the database's owner")
         }
         let target = try target(kind, id)

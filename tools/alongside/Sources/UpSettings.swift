@@ -71,6 +71,16 @@ enum UpSettings {
         relays.declaration,
     ])
 
+    /// The URL of the database's owner, from `DATABASE_URL` or its file; nil when neither is set.
+    static func owner(_ environment: [String: String]) throws(OperationError) -> String? {
+        do {
+            let table = SettingsTable([databaseURL.declaration])
+            return try table.read(environment: environment, options: [:])[databaseURL]?.revealed()
+        } catch {
+            throw OperationError("\(error)")
+        }
+    }
+
     private static func count(_ key: String, _ what: String) -> Setting<Int> {
         Setting.integer(key, default: 1, in: 1...16, "How many \(what) to run.")
     }

@@ -1,8 +1,10 @@
 import Foundation
 import LoadKit
 import RealtimeFeed
+import TestKit
 import Testing
 import Transit
+import Web
 
 extension Drills {
     /// The promises of architecture section 10 on thirteen hosts with a network between them.

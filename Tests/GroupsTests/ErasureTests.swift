@@ -101,6 +101,31 @@ import Transit
         }
     }
 
+    @Test(arguments: [true, false])
+    func `an owner without a seat is erased, too`(hasHeir: Bool) async throws {
+        try await GroupsWorld.with { world in
+            let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
+            let circle = try await world.sharingCircle(anna, ben)
+            let handles = hasHeir ? "'anna'" : "'anna', 'ben'"
+            try await world.query { connection throws(DatabaseError) in
+                try connection.script(
+                    """
+                    DELETE FROM groups.members WHERE account_id IN
+                        (SELECT id FROM groups.accounts WHERE handle IN (\(handles)))
+                    """
+                )
+            }
+            #expect(await erase(anna, world))
+            try await Self.expectNoTrace(of: anna, in: world)
+            #expect(
+                try await ben.group(circle)?["ownerId"].string == (hasHeir ? "\(ben.id)" : nil)
+            )
+            #expect(
+                try await world.count("SELECT count(*) FROM groups.groups") == (hasHeir ? 1 : 0)
+            )
+        }
+    }
+
     @Test func `an export has everything of the account and nothing of others`() async throws {
         try await GroupsWorld.with { world in
             let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))

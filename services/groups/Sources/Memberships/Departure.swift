@@ -11,7 +11,7 @@ enum Departure {
     /// Removes an accepted member.
     ///
     /// - Parameters:
-    ///   - account: Who goes; must be an accepted member.
+    ///   - account: Who goes; must be an accepted member or the owner.
     ///   - group: The group, locked.
     ///   - reason: What relays are told.
     ///   - connection: Inside the transaction that locked the group.

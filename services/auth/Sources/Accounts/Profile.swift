@@ -6,12 +6,23 @@ internal import Web
 
 /// `GET /api/me`, `GET /api/me/export` and `DELETE /api/me` (architecture section 12).
 struct Profile: Sendable {
+    /// Exports of one account in a minute; each may be tens of megabytes.
+    static let exportLimit = 5
+    /// How long an export may take: a page is read in some 50 ms.
+    static let exportDeadline = Duration.seconds(14)
+
     let context: AccountContext
 
     var endpoints: [Endpoint] {
         [
             Endpoint(.get, "/api/me", access: AccountContext.everyAccount, handler: show),
-            Endpoint(.get, "/api/me/export", access: AccountContext.everyAccount, handler: export),
+            Endpoint(
+                .get,
+                "/api/me/export",
+                access: AccountContext.everyAccount,
+                deadline: Self.exportDeadline,
+                handler: export
+            ),
             Endpoint(
                 .delete,
                 "/api/me",
@@ -40,6 +51,7 @@ struct Profile: Sendable {
     /// all.
     private func export(_ request: HTTPRequest) async throws -> HTTPResponse {
         let id = try context.caller(request).account
+        try await admitExport(of: id, request)
         let stored = try await context.database.transaction(request) {
             connection throws(DatabaseError) -> (account: Account, sessions: Rows)? in
             guard let account = try AccountRows.find(id, on: connection) else { return nil }
@@ -83,6 +95,21 @@ struct Profile: Sendable {
         }
         json.endObject()
         return .privateJSON(json)
+    }
+
+    private func admitExport(
+        of account: UniqueID,
+        _ request: HTTPRequest
+    ) async throws(HTTPError) {
+        let now = context.now()
+        let limiter = AttemptLimiter(kind: "account_export", limit: Self.exportLimit)
+        // The table of attempts must not hold the id of who may be forgotten.
+        let caller = SubjectDigest.text(of: account.description)
+        let answer = try await context.database.transaction(request) {
+            connection throws(DatabaseError) in
+            try limiter.attempt(by: caller, at: now, on: connection)
+        }
+        if case .refused(let seconds) = answer { throw .tooManyExports(seconds) }
     }
 
     // MARK: - Deletion

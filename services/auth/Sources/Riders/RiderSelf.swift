@@ -73,12 +73,7 @@ struct RiderSelf: Sendable {
             return (answer, try RiderRows.rider(id, on: connection))
         }
         if case .refused(let seconds) = answer {
-            throw HTTPError(
-                status: 429,
-                code: "rate.exports",
-                message: "too many exports, try again later",
-                retryAfter: seconds
-            )
+            throw HTTPError.tooManyExports(seconds)
         }
         guard let rider else {
             throw HTTPError(status: 401, code: "rider.unknown", message: "unknown rider")

@@ -94,10 +94,13 @@ struct GroupsDesk: Sendable {
                 _ = try FixStore.storeEverywhere(fixes, on: connection)
             }
             return .stored
-        case .exportAccount(let account):
+        case .exportAccount(let account, let after):
+            guard let cursor = after.map({ AccountExport.Cursor($0) }) ?? .start else {
+                return .refused(.invalid)
+            }
             return .exported(
-                try await database.transaction { connection throws(DatabaseError) in
-                    try AccountExport.json(of: account, on: connection)
+                try await database.withConnection { connection throws(DatabaseError) in
+                    try AccountExport.page(of: account, at: cursor, on: connection)
                 }
             )
         }

@@ -77,13 +77,18 @@ struct GroupsDesk: Sendable {
         case .views(let groups, let accounts):
             return .views(
                 try await database.withConnection { connection throws(DatabaseError) in
-                    try GroupViews.read(groups, membersOf: accounts, on: connection)
+                    try Gate.survey(
+                        GroupViews.whole,
+                        of: accounts,
+                        [.uuidArray(groups)],
+                        on: connection
+                    )
                 }
             )
         case .sweep(let accounts):
             return .versions(
                 try await database.withConnection { connection throws(DatabaseError) in
-                    try GroupViews.versions(membersOf: accounts, on: connection)
+                    try Gate.survey(GroupViews.versions, of: accounts, on: connection)
                 }
             )
         case .storeFixes(let fixes):

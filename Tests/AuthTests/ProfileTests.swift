@@ -1,4 +1,5 @@
 import Database
+import Messages
 import ServiceKit
 import Synchronization
 import TestKit
@@ -72,6 +73,28 @@ import Web
             #expect(refused.status == 503)
             #expect(refused.text.contains("\"code\":\"export.unavailable\""))
             #expect(refused.headers.first("Retry-After") == "2")
+        }
+    }
+
+    @Test func `an account may export five times in a minute`() async throws {
+        let database = try await authDatabase()
+        try await withAuth(clock: clock, database: database) { auth async throws in
+            let (ada, ben) = (try await auth.member("Ada"), try await auth.member("Ben"))
+            for _ in 0..<5 {
+                let answer = try await auth.call(.get, "/api/me/export", token: ada.token)
+                #expect(answer.status == 200)
+            }
+            let refused = try await auth.call(.get, "/api/me/export", token: ada.token)
+            #expect(refused.status == 429)
+            #expect(refused.text.contains("\"code\":\"rate.exports\""))
+            #expect(refused.headers.first("Retry-After") != nil)
+            #expect(try await auth.call(.get, "/api/me/export", token: ben.token).status == 200)
+            // Who may be forgotten does not stand in the table of attempts.
+            let attempts = try await AuthDump(database).rows["attempts"] ?? []
+            #expect(!attempts.isEmpty)
+            #expect(!attempts.joined().contains(ada.accountId))
+            clock.advance(by: 60)
+            #expect(try await auth.call(.get, "/api/me/export", token: ada.token).status == 200)
         }
     }
 

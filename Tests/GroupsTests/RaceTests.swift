@@ -159,6 +159,49 @@ import Transit
         }
     }
 
+    @Test(arguments: [1, 2], [true, false])
+    func `of an acceptance and a refusal of one invitation one counts`(
+        processes: Int,
+        refusalFirst: Bool
+    ) async throws {
+        try await GroupsWorld.with(processes: processes, connections: 4) { world in
+            let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
+            let circle = try await world.sharingCircle(anna, ben)
+            #expect(try await ben.postFix(circle).status == 204)
+            // Whoever accepts owns it, as nobody else is in it.
+            let empty = try await anna.create("circles", "empty")
+            try await anna.invite(ben, to: empty)
+            #expect(try await anna.leave(empty).status == 204)
+            let answers = Answers()
+            let other = ben.at(world.processes[processes - 1])
+            let respond: @Sendable (Bool, Bool) async throws -> Void = { isFirst, accept in
+                let person = isFirst ? ben : other
+                if !isFirst {
+                    try await eventually("the first waits") { try await world.waiting() > 0 }
+                }
+                answers.add("\(accept)", try await person.respond(empty, accept: accept))
+            }
+            // Both have to pass the invitation itself, which is held.
+            try await world.holding(
+                "SELECT FROM groups.members WHERE group_id = $1 FOR UPDATE",
+                try #require(UniqueID(empty)),
+                untilWaiting: 2,
+                [
+                    { try await respond(true, !refusalFirst) },
+                    { try await respond(false, refusalFirst) },
+                ]
+            )
+            let statuses = answers.all.map(\.status).sorted()
+            #expect([[200, 404], [200, 422]].contains(statuses), "\(answers.all)")
+            let isIn = answers["true"]?.status == 200
+            #expect(try await ben.group(empty)?["ownerId"].string == (isIn ? "\(ben.id)" : nil))
+            #expect(try await world.count(CrowdTests.strayOwners) == 0)
+            let erasure = EraseAccount(accountID: ben.id, receivedAt: world.clock.now)
+            #expect(await world.process.desk.erase(erasure))
+            try await ErasureTests.expectNoTrace(of: ben, in: world)
+        }
+    }
+
     @Test func `a fix that meets a pause is gone after it`() async throws {
         try await GroupsWorld.with(connections: 4) { world in
             let anna = try await world.person("anna")

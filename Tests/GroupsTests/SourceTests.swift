@@ -52,6 +52,34 @@ import Web
         #expect(!locked.isEmpty)
     }
 
+    /// Who may say what stands in a group, besides the gate itself: whoever has its answer or the
+    /// group's lock, who makes a group, and who forgets or hands out what is one account's own.
+    private static let tellers: [String: String] = [
+        "Fixes/FixStore.swift": "Pass", "Fixes/FixLook.swift": "Look",
+        "Places/PlaceStore.swift": "Pass", "Places/PlaceLook.swift": "Look",
+        "Events/EventStore.swift": "Pass", "Events/PlaceEvent.swift": "Look",
+        "Sharing/Sharing.swift": "Pass", "Audience/Audience.swift": "Survey",
+        "Memberships/GroupList.swift": "Survey", "Relay/GroupViews.swift": "Survey",
+        "Memberships/Invitation.swift": "LockedGroup or Pass",
+        "Memberships/Departure.swift": "LockedGroup", "Friends/Severance.swift": "LockedGroup",
+        "Memberships/NewGroup.swift": "makes it", "Erasure/Erasure.swift": "LockedGroup",
+        "Erasure/ExportPart.swift": "Survey, and an account's own events",
+    ]
+
+    @Test func `no other file reads or writes what is in a group`() throws {
+        let table = #/\b(FROM|JOIN|INTO|UPDATE) groups\.(members|fixes|places|events)\b/#
+        let files = Set(
+            try Self.lines(of: "groups") { $0.contains(table) }
+                .map { String($0.prefix { $0 != ":" }) }
+                .filter { !$0.hasPrefix("Gate/") }
+        )
+        #expect(files == Set(Self.tellers.keys))
+        // What comes of a look or a survey is run by the gate alone.
+        let runs = try Self.lines(of: "groups") { $0.contains(#/\b(look|survey)\.sql\b/#) }
+        #expect(runs.allSatisfy { $0.hasPrefix("Gate/") }, "\(runs)")
+        #expect(runs.count == 2)
+    }
+
     @Test func `every path of groups leads there through the gateway`() async throws {
         struct Table: Decodable {
             struct Route: Decodable {

@@ -30,7 +30,7 @@ extension RandomValues {
         case 1: body = .views(groupIDs: list { $0.id() }, accountIDs: list { $0.id() })
         case 2: body = .sweep(accountIDs: list { $0.id() })
         case 3: body = .storeFixes(list { AccountFix(accountID: $0.id(), fix: $0.fix()) })
-        default: body = .exportAccount(accountID: id())
+        default: body = .exportAccount(accountID: id(), after: maybe { $0.text() })
         }
         return GroupsRequest(requestID: id(), trace: trace(), body: body)
     }
@@ -45,7 +45,9 @@ extension RandomValues {
         case 1: body = .views(list { $0.view() })
         case 2: body = .versions(list { GroupVersion(groupID: $0.id(), version: $0.next()) })
         case 3: body = .stored
-        case 4: body = .exported(list { UInt8(truncatingIfNeeded: $0.next()) })
+        case 4:
+            let json = list { UInt8(truncatingIfNeeded: $0.next()) }
+            body = .exported(ExportPage(json: json, next: maybe { $0.text() }))
         default:
             body = .refused(GroupsReply.Refusal.allCases.randomElement(using: &self) ?? .failed)
         }

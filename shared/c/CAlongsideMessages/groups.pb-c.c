@@ -1277,7 +1277,7 @@ const ProtobufCMessageDescriptor alongside__member_fix__descriptor =
   (ProtobufCMessageInit) alongside__member_fix__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__export_account__field_descriptors[1] =
+static const ProtobufCFieldDescriptor alongside__export_account__field_descriptors[2] =
 {
   {
     "account_id",
@@ -1291,14 +1291,27 @@ static const ProtobufCFieldDescriptor alongside__export_account__field_descripto
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "after",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__ExportAccount, has_after),
+    offsetof(Alongside__ExportAccount, after),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__export_account__field_indices_by_name[] = {
   0,   /* field[0] = account_id */
+  1,   /* field[1] = after */
 };
 static const ProtobufCIntRange alongside__export_account__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 1 }
+  { 0, 2 }
 };
 const ProtobufCMessageDescriptor alongside__export_account__descriptor =
 {
@@ -1308,14 +1321,14 @@ const ProtobufCMessageDescriptor alongside__export_account__descriptor =
   "Alongside__ExportAccount",
   "alongside",
   sizeof(Alongside__ExportAccount),
-  1,
+  2,
   alongside__export_account__field_descriptors,
   alongside__export_account__field_indices_by_name,
   1,  alongside__export_account__number_ranges,
   (ProtobufCMessageInit) alongside__export_account__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__groups_reply__field_descriptors[8] =
+static const ProtobufCFieldDescriptor alongside__groups_reply__field_descriptors[9] =
 {
   {
     "header",
@@ -1413,8 +1426,21 @@ static const ProtobufCFieldDescriptor alongside__groups_reply__field_descriptors
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "export_next",
+    20,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__GroupsReply, has_export_next),
+    offsetof(Alongside__GroupsReply, export_next),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__groups_reply__field_indices_by_name[] = {
+  8,   /* field[8] = export_next */
   6,   /* field[6] = exported */
   0,   /* field[0] = header */
   2,   /* field[2] = membership */
@@ -1429,7 +1455,7 @@ static const ProtobufCIntRange alongside__groups_reply__number_ranges[3 + 1] =
   { 1, 0 },
   { 10, 2 },
   { 19, 7 },
-  { 0, 8 }
+  { 0, 9 }
 };
 const ProtobufCMessageDescriptor alongside__groups_reply__descriptor =
 {
@@ -1439,7 +1465,7 @@ const ProtobufCMessageDescriptor alongside__groups_reply__descriptor =
   "Alongside__GroupsReply",
   "alongside",
   sizeof(Alongside__GroupsReply),
-  8,
+  9,
   alongside__groups_reply__field_descriptors,
   alongside__groups_reply__field_indices_by_name,
   3,  alongside__groups_reply__number_ranges,

@@ -70,11 +70,17 @@ extension ErasureOwner {
     static func groups(_ bus: Bus) -> ErasureOwner {
         var owner = service(ServiceNames.groups, bus)
         owner.export = { account in
-            let request = GroupsRequest(body: .exportAccount(accountID: account))
-            let bytes = await ask(ServiceNames.groups, bus, request.encoded(), request.trace)
-            guard let bytes, let reply = try? GroupsReply(decoding: bytes),
-                case .exported(let json) = reply.body
-            else { return nil }
+            var json: [UInt8] = []
+            var after: String?
+            repeat {
+                let request = GroupsRequest(body: .exportAccount(accountID: account, after: after))
+                let bytes = await ask(ServiceNames.groups, bus, request.encoded(), request.trace)
+                guard let bytes, let reply = try? GroupsReply(decoding: bytes),
+                    case .exported(let page) = reply.body
+                else { return nil }
+                json += page.json
+                after = page.next
+            } while after != nil
             return json
         }
         return owner

@@ -169,15 +169,23 @@ struct  Alongside__MemberFix
     , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 
+/*
+ * A page of what is stored about an account.
+ */
 struct  Alongside__ExportAccount
 {
   ProtobufCMessage base;
   protobuf_c_boolean has_account_id;
   ProtobufCBinaryData account_id;
+  /*
+   * What the page before named as `next`; absent for the first.
+   */
+  protobuf_c_boolean has_after;
+  ProtobufCBinaryData after;
 };
 #define ALONGSIDE__EXPORT_ACCOUNT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&alongside__export_account__descriptor) \
-    , 0, {0,NULL} }
+    , 0, {0,NULL}, 0, {0,NULL} }
 
 
 typedef enum {
@@ -197,6 +205,11 @@ struct  Alongside__GroupsReply
   Alongside__Header *header;
   protobuf_c_boolean has_request_id;
   ProtobufCBinaryData request_id;
+  /*
+   * With `exported`: where the next page begins; absent at the last one.
+   */
+  protobuf_c_boolean has_export_next;
+  ProtobufCBinaryData export_next;
   Alongside__GroupsReply__BodyCase body_case;
   union {
     Alongside__MembershipReply *membership;
@@ -212,7 +225,7 @@ struct  Alongside__GroupsReply
 };
 #define ALONGSIDE__GROUPS_REPLY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&alongside__groups_reply__descriptor) \
-    , NULL, 0, {0,NULL}, ALONGSIDE__GROUPS_REPLY__BODY__NOT_SET, {0} }
+    , NULL, 0, {0,NULL}, 0, {0,NULL}, ALONGSIDE__GROUPS_REPLY__BODY__NOT_SET, {0} }
 
 
 struct  Alongside__MembershipReply

@@ -176,7 +176,9 @@ struct Users: Sendable {
         }
     }
 
-    /// Who changed whom; the one record of what admins do. Logs are not erased, so they hold digests.
+    /// Who changed whom; the one record of what admins do.
+    ///
+    /// Logs are not erased, so they hold digests.
     private func log(_ message: String, _ user: UniqueID, _ request: HTTPRequest) {
         context.logger.info(
             message,

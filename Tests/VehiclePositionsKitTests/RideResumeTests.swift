@@ -109,6 +109,26 @@ import Testing
         #expect(await stream.ending() == .userRequested)
     }
 
+    @Test func `the interval that the server named goes on`() async throws {
+        let first = try process()
+        let slower = FakeRideTransport.accepted()
+            .replacingOccurrences(of: "\"ended\"", with: "\"report_interval_seconds\":15,\"ended\"")
+        await first.transport.always(.positions, .answer(200, slower))
+        _ = try await first.start()
+        await first.locations.feed(first.fixes(1))
+        await first.clock.pass(.seconds(5))
+        await first.clock.sleeper(of: .seconds(15))
+        first.clock.advance(seconds: 5)
+        await first.locations.feed(first.fixes(1))
+        let next = try process(later: 20)
+        _ = try #require(try await next.reporter.resume())
+        await next.clock.sleeper(of: .seconds(15))
+        // Every third second counts.
+        await next.locations.feed(next.fixes(9))
+        await next.reporter.end()
+        #expect(try await next.uploads() == [4])
+    }
+
     // The first process saved the ride at its sixth second.
     @Test(arguments: [(606.0, true), (607.0, false), (6.0, true), (5.0, false)])
     func `ten minutes are the limit, and a clock that was set back is none`(

@@ -230,8 +230,7 @@ import Testing
         #expect(await stream.all().contains(.warning(.uploadRetrying(attempt: 1))))
     }
 
-    @Test func `a longer interval brings as many positions as the first one did`() async throws
-    {
+    @Test func `a longer interval brings as many positions as the first one did`() async throws {
         let ride = try RideFixture()
         let slower = FakeRideTransport.accepted()
             .replacingOccurrences(of: "\"ended\"", with: "\"report_interval_seconds\":15,\"ended\"")

@@ -28,6 +28,7 @@ struct KeptRide: Codable {
     var state: RideState
     var startedAt: Date
     var savedAt: Date
+    var firstIntervalSeconds: Int
     var intervalSeconds: Int
     var batchSize: Int
     var acceptsGzip: Bool
@@ -43,6 +44,7 @@ struct KeptRide: Codable {
         state = ride.state
         startedAt = ride.conditions.startedAt
         savedAt = now
+        firstIntervalSeconds = ride.uploads.firstIntervalSeconds
         intervalSeconds = ride.uploads.intervalSeconds
         batchSize = ride.uploads.batchSize
         acceptsGzip = ride.address.acceptsGzip

@@ -35,12 +35,13 @@ extension RideReporter {
     private func install(_ kept: KeptRide, token: String) -> AsyncStream<RideEvent> {
         let (stream, events) = Self.makeEvents()
         var uploads = UploadSchedule(
-            intervalSeconds: kept.intervalSeconds,
+            intervalSeconds: kept.firstIntervalSeconds,
             batchSize: kept.batchSize,
             failureTimeout: configuration.uploadFailureTimeout,
             honorsRetryAfter: configuration.honorsRetryAfter
         )
         for position in kept.positions { uploads.append(position, now: clock.now) }
+        uploads.follow(kept.intervalSeconds)
         install(
             RideAddress(rideID: kept.rideID, token: token, acceptsGzip: kept.acceptsGzip),
             state: kept.state,

@@ -31,7 +31,7 @@ struct UploadSchedule: Sendable {
     private(set) var intervalSeconds: Int
     /// Seconds between positions once the interval is longer than the first; 0 takes all.
     private var spacing = 0.0
-    private let firstIntervalSeconds: Int
+    let firstIntervalSeconds: Int
     private var latest: Int64?
     private var inFlight: [RiderPosition]?
     private var failures = 0
@@ -62,6 +62,14 @@ struct UploadSchedule: Sendable {
             return max(.seconds(backoff), askedToWait)
         }
         return max(.seconds(intervalSeconds), throttledFor ?? .zero)
+    }
+
+    /// Goes on with the interval that the server names during the ride.
+    mutating func follow(_ seconds: Int) {
+        intervalSeconds = Self.clamp(seconds, to: Self.intervalRangeSeconds)
+        spacing =
+            intervalSeconds > firstIntervalSeconds
+            ? Double(intervalSeconds) / Double(firstIntervalSeconds) : 0
     }
 
     /// Takes in a position.
@@ -102,12 +110,7 @@ struct UploadSchedule: Sendable {
         switch outcome {
         case .accepted(var answer):
             settle()
-            if let seconds = answer.reportIntervalSeconds {
-                intervalSeconds = Self.clamp(seconds, to: Self.intervalRangeSeconds)
-                spacing =
-                    intervalSeconds > firstIntervalSeconds
-                    ? Double(intervalSeconds) / Double(firstIntervalSeconds) : 0
-            }
+            if let seconds = answer.reportIntervalSeconds { follow(seconds) }
             // Counts are added up: a server's nonsense must not overflow.
             answer.accepted = Self.clamp(answer.accepted, to: 0...batch.count)
             return .progress(answer)

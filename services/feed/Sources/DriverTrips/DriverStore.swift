@@ -56,8 +56,12 @@ enum DriverStore {
 
     /// Keeps the name that auth gave.
     ///
-    /// - Parameter name: nil keeps what is known.
+    /// - Parameters:
+    ///   - id: The driver.
+    ///   - name: nil keeps what is known.
+    ///   - connection: In a transaction.
     /// - Returns: false for a driver who was erased; nothing may be stored then.
+    /// - Throws: `DatabaseError`.
     static func enter(
         _ id: UniqueID,
         named name: String?,

@@ -90,7 +90,7 @@ import Web
             let short = world.tokens.token(
                 .member,
                 subject: anna.id,
-                lifetime: .seconds(2),
+                lifetime: .seconds(5),
                 handle: "anna"
             )
             let a = try await LiveClient(port: world.relays[0].port, token: short)
@@ -99,7 +99,7 @@ import Web
                 token: world.tokens.token(
                     .member,
                     subject: ben.id,
-                    lifetime: .seconds(2),
+                    lifetime: .seconds(5),
                     handle: "ben"
                 )
             )
@@ -143,7 +143,7 @@ import Web
 
     @Test func `with groups away positions stop, and nobody is closed`() async throws {
         var limits = RelayLimits.inTests
-        limits.viewLifetime = .seconds(2)
+        limits.viewLifetime = .seconds(4)
         limits.askLimit = .milliseconds(500)
         try await RelayWorld.with(limits: limits) { world in
             let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))

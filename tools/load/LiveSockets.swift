@@ -26,6 +26,9 @@ public final class LiveSockets {
     /// Whether arrivals are kept.
     public var followsTimestamps = false
 
+    /// How many descriptors this process may have.
+    public let descriptorLimit: Int
+
     /// Makes an empty set.
     public init() {
         poll = epoll_create1(Int32(EPOLL_CLOEXEC))
@@ -34,6 +37,7 @@ public final class LiveSockets {
             limit.rlim_cur = limit.rlim_max
             _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         }
+        descriptorLimit = Int(clamping: limit.rlim_max)
     }
 
     deinit { closeAll() }

@@ -17,17 +17,17 @@ struct LiveEndpoint: Sendable {
             guard let claims = try? verifier.claims(of: token),
                 let account = UniqueID(claims.subject)
             else { throw HTTPError.invalidToken }
-            let answer = try WebSocketHandshake.answer(request) { socket in
-                if !mailbox.post(.accept(socket, account, claims)) {
-                    RelayLoop.close(socket)
-                    count.remove(1)
-                }
-            }
-            guard count.add() else {
+            guard count.value < count.limit else {
                 metrics.refusedSockets.add()
                 throw HTTPError.relayFull
             }
-            return answer
+            // A client that leaves before its 101 never gets here, so it is counted here alone.
+            return try WebSocketHandshake.answer(request) { socket in
+                guard count.add() else { return RelayLoop.close(socket) }
+                guard !mailbox.post(.accept(socket, account, claims)) else { return }
+                RelayLoop.close(socket)
+                count.remove(1)
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// How many sockets a process has, counted from the upgrade on.
+/// How many sockets a process has, counted from the 101 on.
 final class SocketCount: Sendable {
     private let count = Atomic<Int>(0)
     let limit: Int

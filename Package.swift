@@ -362,7 +362,8 @@ let testTargets: [Target] = [
             "Database", "Operations", "RealtimeFeed", "Schedule", "Telemetry", "TestKit", "Transit",
             "Web",
             "AuthMain", "RiderIngestMain", "VerifierMain", "FeedMain", "GroupsMain", "RelayMain",
-            "RiderSimMain", "AlongsideMain", "VehiclePositionsKit",
+            "RiderSimMain", "AlongsideMain", "CompanionMain", "CompanionKit", "CompanionTool",
+            "VehiclePositionsKit",
         ]
     ),
 ]

@@ -1,5 +1,6 @@
 import Database
 import ServiceKit
+import Synchronization
 import TestKit
 import Testing
 import Transit
@@ -51,6 +52,35 @@ import Web
                     "expires_at":"2026-02-23T16:01:00Z"}]}
                     """
             )
+        }
+    }
+
+    @Test func `an export has what every owner stores, or is none`() async throws {
+        let isAway = Mutex(true)
+        let feed = ErasureOwner(
+            name: "feed",
+            kinds: [.account],
+            erase: { _ in .clean },
+            export: { account in
+                isAway.withLock { $0 } ? nil : Array("{\"of\":\"\(account)\"}".utf8)
+            }
+        )
+        try await withAuth(clock: clock, owners: [feed]) { auth async throws in
+            let member = try await auth.somebody()
+            let refused = try await auth.call(.get, "/api/me/export", token: member.token)
+            #expect(refused.status == 503)
+            #expect(refused.headers.first("Retry-After") == "2")
+            #expect(refused.refusal?.code == "export.unavailable")
+            isAway.withLock { $0 = false }
+            for _ in 0..<4 {
+                let answer = try await auth.call(.get, "/api/me/export", token: member.token)
+                #expect(answer.status == 200)
+                #expect(answer.text.hasSuffix("],\"feed\":{\"of\":\"\(member.accountId)\"}}"))
+            }
+            // The sixth in a minute.
+            let late = try await auth.call(.get, "/api/me/export", token: member.token)
+            #expect(late.status == 429)
+            #expect(late.refusal?.code == "rate.exports")
         }
     }
 

@@ -302,8 +302,8 @@ let testTargets: [Target] = [
         "FeedTests",
         dependencies: [
             "FeedService", "Prediction", "Bus", "Database", "Messages", "Operations",
-            "RealtimeFeed", "Replay", "Schedule", "ServiceKit", "Telemetry", "Transit", "Verification",
-            "Web", "TestKit",
+            "RealtimeFeed", "Replay", "Schedule", "ServiceKit", "Telemetry", "Transit",
+            "Verification", "Web", "TestKit",
         ],
         exclude: ["validate_polls.py"]
     ),

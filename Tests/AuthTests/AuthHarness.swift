@@ -109,6 +109,7 @@ func withAuth(
     _ body: (AuthProcess) async throws -> Void
 ) async throws {
     try await turnstile.pass {
+        let owners = [.verifier(verifiers)] + owners
         try await runAuth(environment, clock, given, trustsProxy, verifiers, owners, body)
     }
 }
@@ -146,7 +147,7 @@ private func runAuth(
         clock: clock.application,
         announcing: { await view.look() },
         verifiers: verifiers,
-        owners: [.verifier(verifiers)] + owners
+        owners: owners
     )
     var configuration = HTTPServerConfiguration()
     configuration.trustsProxyHeaders = trustsProxy

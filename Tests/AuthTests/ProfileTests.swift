@@ -56,23 +56,32 @@ import Web
         }
     }
 
-    @Test func `exports what other services store as well, or nothing`() async throws {
-        let database = try await authDatabase()
-        let isAway = Atomic(false)
-        var groups = ErasureOwner(name: "groups", kinds: []) { _ in .clean }
-        groups.export = { account in
-            isAway.load(ordering: .relaxed) ? nil : Array("{\"of\":\"\(account)\"}".utf8)
-        }
-        try await withAuth(clock: clock, database: database, owners: [groups]) {
-            auth async throws in
-            let member = try await auth.member("Ada")
-            let answer = try await auth.call(.get, "/api/me/export", token: member.token)
-            #expect(answer.text.hasSuffix(",\"groups\":{\"of\":\"\(member.accountId)\"}}"))
-            isAway.store(true, ordering: .relaxed)
+    @Test func `an export has what every owner stores, or is none`() async throws {
+        let isAway = Mutex(true)
+        let feed = ErasureOwner(
+            name: "feed",
+            kinds: [.account],
+            erase: { _ in .clean },
+            export: { account in
+                isAway.withLock { $0 } ? nil : Array("{\"of\":\"\(account)\"}".utf8)
+            }
+        )
+        try await withAuth(clock: clock, owners: [feed]) { auth async throws in
+            let member = try await auth.somebody()
             let refused = try await auth.call(.get, "/api/me/export", token: member.token)
             #expect(refused.status == 503)
-            #expect(refused.text.contains("\"code\":\"export.unavailable\""))
             #expect(refused.headers.first("Retry-After") == "2")
+            #expect(refused.refusal?.code == "export.unavailable")
+            isAway.withLock { $0 = false }
+            for _ in 0..<4 {
+                let answer = try await auth.call(.get, "/api/me/export", token: member.token)
+                #expect(answer.status == 200)
+                #expect(answer.text.hasSuffix("],\"feed\":{\"of\":\"\(member.accountId)\"}}"))
+            }
+            // The sixth in a minute.
+            let late = try await auth.call(.get, "/api/me/export", token: member.token)
+            #expect(late.status == 429)
+            #expect(late.refusal?.code == "rate.exports")
         }
     }
 

@@ -12,7 +12,11 @@ import Web
     private let dora = UniqueID.random()
     private let dan = UniqueID.random()
 
-    private func erase(_ driver: UniqueID, _ world: DriverWorld, at replica: Int = 0) async throws
+    private func erase(
+        _ driver: UniqueID,
+        _ world: DriverWorld,
+        at replica: Int = 0
+    ) async throws
         -> Bool
     {
         let request = EraseAccount(accountID: driver, receivedAt: world.now)
@@ -116,16 +120,18 @@ import Web
         try await withDrivers { world async throws in
             try await work(world)
             let driver = dora
-            for isDone in [false, false, false, true] {
+            world.clock.advance(by: 20 * 3600)
+            #expect(try await world.report(driver, ReportBody("bus-1", at: world.now)) == 201)
+            for isDone in [false, false, true] {
                 let answer = try await world.query { connection throws(DatabaseError) in
-                    try DriverErasure.anonymise(pointsOf: driver, limit: 2, on: connection)
+                    try DriverErasure.anonymise(pointsOf: driver, on: connection)
                 }
                 #expect(answer == isDone)
             }
             #expect(
                 try await world.number(
                     "SELECT count(*) FROM feed.location_points WHERE driver_id IS NULL"
-                ) == 6
+                ) == 7
             )
         }
     }

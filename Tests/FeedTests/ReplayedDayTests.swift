@@ -7,6 +7,7 @@ import Telemetry
 import TestKit
 import Testing
 import Transit
+
 import struct Verification.Point
 
 @testable import FeedService

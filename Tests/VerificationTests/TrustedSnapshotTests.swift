@@ -86,10 +86,12 @@ import Transit
         #expect(empty.vehicle(on: key, at: Self.now) == nil)
     }
 
-    @Test(arguments: [
-        (91, 0, 0, true), (.nan, .nan, 0, true), (0, 0, 300, true), (91, 0, 301, false),
-        (91, 0, -60, true), (91, 0, -61, false),
-    ] as [(Double, Double, Int64, Bool)])
+    @Test(
+        arguments: [
+            (91, 0, 0, true), (.nan, .nan, 0, true), (0, 0, 300, true), (91, 0, 301, false),
+            (91, 0, -60, true), (91, 0, -61, false),
+        ] as [(Double, Double, Int64, Bool)]
+    )
     func `an impossible place covers its trip and is compared with nobody`(
         latitude: Double,
         longitude: Double,

@@ -11,7 +11,8 @@ import Transit
 
 /// A verifier of a deployment without riders.
 @Suite(.timeLimit(.minutes(1))) struct IdleTests {
-    @Test func `with rider mode off it is ready and takes no slot; retention goes on`() async throws {
+    @Test func `with rider mode off it is ready and takes no slot; retention goes on`() async throws
+    {
         try await World.with { world async throws in
             let log = Mutex("")
             let (stops, stop) = AsyncStream<Int32>.makeStream()
@@ -68,7 +69,8 @@ import Transit
         return rider
     }
 
-    private func withIdle(_ world: World, _ body: (IdleVerifier) async throws -> Void) async throws {
+    private func withIdle(_ world: World, _ body: (IdleVerifier) async throws -> Void) async throws
+    {
         let pool = Database(
             DatabaseConfiguration(
                 url: world.database.url,
@@ -144,7 +146,10 @@ import Transit
                 let answer = try await ask(idle, erasure(of: rider, world))
                 #expect(answer == .refused(.unavailable))
                 #expect(try await world.number("SELECT count(*) FROM verifier.rides") == 1)
-                #expect(try await ask(idle, .status(VerifierStatusQuery(receivedAt: 1))) == .refused(.unavailable))
+                #expect(
+                    try await ask(idle, .status(VerifierStatusQuery(receivedAt: 1)))
+                        == .refused(.unavailable)
+                )
             }
         }
     }

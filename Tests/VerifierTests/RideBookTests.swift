@@ -9,7 +9,10 @@ import Verification
     private let slot = Slot(of: TripID("T1"))
     private let elsewhere = Slot(of: TripID("T2"))
 
-    private func ride(_ number: UInt64 = 1, startedAt: UnixSeconds = Course.start) throws
+    private func ride(
+        _ number: UInt64 = 1,
+        startedAt: UnixSeconds = Course.start
+    ) throws
         -> ActiveRide
     {
         let trip = try #require(try Course.index().trip("T1"))

@@ -5,11 +5,12 @@ internal import Transit
 
 /// An agency that reports many vehicles.
 enum BenchAgency {
-    /// Its feed of this moment.
+    /// Its feed of this moment, near the line that the load's schedule has.
     ///
     /// - Parameters:
     ///   - count: Vehicles.
     ///   - step: Moves every vehicle, so that two feeds differ in each.
+    /// - Returns: The feed.
     static func feed(of count: Int, step: Int = 0) -> FeedMessage {
         let now = UInt64(Timestamps.nowMilliseconds() / 1000)
         let entities = (0..<count).map { index in
@@ -18,8 +19,8 @@ enum BenchAgency {
                 vehicle: VehiclePosition(
                     vehicle: VehicleDescriptor(id: VehicleID("vehicle-\(index)"), label: "Bus"),
                     position: Position(
-                        latitude: Float(47.6 + Double(index) * 1e-5 + Double(step % 1000) * 1e-4),
-                        longitude: Float(-122.3 - Double(index) * 1e-5),
+                        latitude: Float(47 + Double(index % 1000 + step % 100) * 1e-5),
+                        longitude: -122,
                         bearing: Float(index % 360),
                         speed: 8.5
                     ),

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// Blocking TCP connections to servers on this machine.
@@ -7,6 +8,7 @@ enum LoopbackSocket {
     /// - Parameters:
     ///   - port: The server's.
     ///   - receiveBuffer: Bytes that the system takes for a reader who does not read; nil for its own choice.
+    /// - Returns: The descriptor, for the caller to close.
     /// - Throws: ``LoadFailure`` when nobody listens or there are no descriptors left.
     static func connect(port: Int, receiveBuffer: Int32? = nil) throws -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

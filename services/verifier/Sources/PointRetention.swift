@@ -11,8 +11,9 @@ struct PointRetention: Sendable {
     static let period = Duration.seconds(3600)
     /// After a failure it is tried again this soon.
     static let retryPeriod = Duration.seconds(60)
-    /// One partition for each UTC day of the points' own time. A point may be ten minutes older than
-    /// its arrival (spec 1.13).
+    /// One partition for each UTC day of the points' own time.
+    ///
+    /// A point may be ten minutes older than its arrival (spec 1.13).
     static let partitions = DayPartitions(
         schema: "verifier",
         table: "ride_points",

@@ -10,8 +10,8 @@ internal import Verification
 /// open transaction dies with it. So there is no lease to outlive and no second writer. Who the
 /// others are is read from the sessions too: those of a crashed verifier are gone at once.
 final class SlotKeeper: Sendable {
-    /// How often the share is looked at: a quarter of what phones may notice of a crash.
-    static let period = Duration.milliseconds(250)
+    /// How often the share is looked at: a small part of the second that phones may notice of a crash.
+    static let period = Duration.milliseconds(125)
     /// An owner without a heartbeat for this long is cut off (architecture, section 5).
     static let silenceSeconds = 4.0
 
@@ -80,7 +80,8 @@ final class SlotKeeper: Sendable {
         switch fleet.next(owned: book.ownedSlots.count, of: instance) {
         case .keep: break
         case .release(let surplus):
-            try await release(plan.withLock { $0.next(surplus, of: book.ridesBySlot) }, isLast: false)
+            let slots = plan.withLock { $0.next(surplus, of: book.ridesBySlot) }
+            try await release(slots, isLast: false)
         case .acquire(let limit): try await acquire(limit)
         }
     }
@@ -206,8 +207,12 @@ final class SlotKeeper: Sendable {
     ) throws(DatabaseError) -> Takeover {
         guard !keys.isEmpty else { return Takeover() }
         let slots = keys.map { Slot(UInt8(truncatingIfNeeded: $0)) }
-        let epochs = try RideStore.epochs(slots.count, on: connection)
-        try FleetStore.note(slots, epochs: epochs, of: instance, on: connection)
+        // In one transaction, as each is flushed to the disk: phones wait for it.
+        let epochs = try connection.transaction { () throws(DatabaseError) in
+            let epochs = try RideStore.epochs(slots.count, on: connection)
+            try FleetStore.note(slots, epochs: epochs, of: self.instance, on: connection)
+            return epochs
+        }
         var takeover = Takeover(slots: slots.count)
         var rides: [Slot: [ActiveRide]] = [:]
         var ended: [UniqueID] = []
@@ -238,6 +243,7 @@ final class SlotKeeper: Sendable {
     ///   - slots: Which.
     ///   - isLast: Whether this process ends; else a slot stays in which an end cannot be stored yet,
     ///     as the next owner reads rows and would go on with that ride.
+    /// - Throws: ``DatabaseError`` when the database is away.
     private func release(_ slots: [Slot], isLast: Bool) async throws(DatabaseError) {
         let book = book
         for ride in book.unfiledRides(in: slots) { await file(ride) }

@@ -12,7 +12,11 @@ enum DriverStore {
     /// Whoever stores something for a driver comes through here first, so that an erasure waits for
     /// it or it meets the erasure's mark.
     ///
+    /// - Parameters:
+    ///   - drivers: Whose rows.
+    ///   - connection: In a transaction.
     /// - Returns: The allowances; a driver who was erased is absent, and no row is made.
+    /// - Throws: ``DatabaseError`` when a statement fails.
     static func enter(
         _ drivers: Set<UniqueID>,
         on connection: Connection
@@ -58,10 +62,10 @@ enum DriverStore {
     ///
     /// - Parameters:
     ///   - id: The driver.
-    ///   - name: nil keeps what is known.
+    ///   - name: What auth calls the driver; nil keeps what is known.
     ///   - connection: In a transaction.
     /// - Returns: false for a driver who was erased; nothing may be stored then.
-    /// - Throws: `DatabaseError`.
+    /// - Throws: ``DatabaseError`` when a statement fails.
     static func enter(
         _ id: UniqueID,
         named name: String?,

@@ -9,8 +9,8 @@ enum DriverErasure {
     /// How long an erased driver is kept in mind, in seconds from when the erasure was asked for: as
     /// long as a token of staff can be set to live.
     static let markSeconds: Int64 = 24 * 3600
-    /// Points in one transaction; some 50 ms.
-    static let pointLimit = 5000
+    /// Seconds of a driver's points in one transaction: some 4,000 of a shift.
+    static let spanSeconds: Int64 = 6 * 3600
 
     /// Takes the driver out of everything but the points.
     ///
@@ -56,28 +56,31 @@ enum DriverErasure {
         try connection.execute("DELETE FROM feed.drivers WHERE id = $1", [.uuid(driverID)])
     }
 
-    /// Takes the driver out of some points.
+    /// Takes the driver out of the oldest points.
     ///
     /// - Parameters:
     ///   - driverID: Whom to forget, after ``begin(_:until:on:)`` has committed.
-    ///   - limit: At most how many.
     ///   - connection: In a transaction.
     /// - Returns: Whether no point names the driver any more.
-    /// - Throws: ``DatabaseError`` when the statement fails.
+    /// - Throws: ``DatabaseError`` when a statement fails.
     static func anonymise(
         pointsOf driverID: UniqueID,
-        limit: Int = pointLimit,
         on connection: Connection
     ) throws(DatabaseError) -> Bool {
+        let first = try connection.query(
+            "SELECT min(timestamp) FROM feed.location_points WHERE driver_id = $1",
+            [.uuid(driverID)]
+        ).one().optionalTimestamp(0)
+        guard let first else { return true }
+        // A span of time, so that the partitions outside it are not even looked at.
         try connection.execute(
             """
-            UPDATE feed.location_points p SET driver_id = NULL
-            FROM (SELECT vehicle_id, timestamp FROM feed.location_points
-                WHERE driver_id = $1 LIMIT $2) n
-            WHERE p.vehicle_id = n.vehicle_id AND p.timestamp = n.timestamp AND p.driver_id = $1
+            UPDATE feed.location_points SET driver_id = NULL
+            WHERE driver_id = $1 AND timestamp >= $2 AND timestamp < $3
             """,
-            [.uuid(driverID), .int(limit)]
-        ) < limit
+            [.uuid(driverID), .timestamp(first), .timestamp(first + spanSeconds)]
+        )
+        return false
     }
 
     /// Forgets the marks whose tokens have all expired.

@@ -163,7 +163,8 @@ final class NetworkHost: @unchecked Sendable {
         try? plug.fileHandleForWriting.close()
         // Not by waiting for the keeper: Foundation does that on a run loop, which no thread here has.
         let deadline = ContinuousClock.now + .seconds(10)
-        while FileManager.default.fileExists(atPath: "/proc/\(id)"), ContinuousClock.now < deadline {
+        while FileManager.default.fileExists(atPath: "/proc/\(id)"), ContinuousClock.now < deadline
+        {
             usleep(5000)
         }
         id = 0

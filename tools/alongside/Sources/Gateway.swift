@@ -149,8 +149,9 @@ struct Gateway: Sendable {
         }
     }
 
-    /// How long a service may think. Who reads a feed gets it from another replica when one hangs; other
-    /// answers may wait for 14 s.
+    /// How long a service may think.
+    ///
+    /// Who reads a feed gets it from another replica when one hangs; other answers may take 14 s.
     private static func patience(_ pattern: String) -> String {
         pattern.hasPrefix("/gtfs-rt/") ? "2s" : "20s"
     }

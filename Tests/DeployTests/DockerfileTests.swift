@@ -89,7 +89,9 @@ import Testing
             ]
         )
         let lines = Set(run.output.split(separator: "\n").map(String.init))
-        let told = lines.filter { $0.contains("_FILE=") || $0.hasPrefix("BUS_ADVERTISE_HOST") }
+        let told = lines.filter {
+            $0.contains("=\(folder)/secrets_") || $0.hasPrefix("BUS_ADVERTISE_HOST")
+        }
         #expect(
             told == [
                 "RIDER_INGEST_DATABASE_URL_FILE=\(folder)/secrets_database-url",

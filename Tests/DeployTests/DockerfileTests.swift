@@ -63,4 +63,43 @@ import Testing
         #expect(try FinishedProgram([shell, "-n", path]).status == 0)
         #expect(FileManager.default.isExecutableFile(atPath: ProjectPaths.root + "/" + path))
     }
+
+    @Test func `a service is told the files of its own secrets, and where it is`() throws {
+        let folder = "/tmp/alongside-start-\(UInt32.random(in: 0 ... .max))"
+        let files = FileManager.default
+        try files.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        defer { try? files.removeItem(atPath: folder) }
+        try "#!/bin/sh\nenv\n".write(
+            toFile: folder + "/rider-ingest",
+            atomically: true,
+            encoding: .utf8
+        )
+        try files.setAttributes(
+            [.posixPermissions: 0o755],
+            ofItemAtPath: folder + "/rider-ingest"
+        )
+        for name in ["database-url", "jwt-key-rider", "bus-secret-key"] {
+            _ = files.createFile(atPath: "\(folder)/secrets_\(name)", contents: Data("x".utf8))
+        }
+        let run = try FinishedProgram(
+            ["deploy/image/start", "rider-ingest"],
+            environment: [
+                "PATH": "\(folder):/usr/bin:/bin", "SECRETS_FOLDER": folder,
+                "BUS_ADVERTISE_HOST": "10.1.2.3", "ADMIN_BOOTSTRAP_EMAIL": "a@example.org",
+            ]
+        )
+        let lines = Set(run.output.split(separator: "\n").map(String.init))
+        let told = lines.filter {
+            $0.contains("=\(folder)/secrets_") || $0.hasPrefix("BUS_ADVERTISE_HOST")
+        }
+        #expect(
+            told == [
+                "RIDER_INGEST_DATABASE_URL_FILE=\(folder)/secrets_database-url",
+                "JWT_KEY_RIDER_FILE=\(folder)/secrets_jwt-key-rider",
+                "BUS_CURVE_SECRET_KEY_FILE=\(folder)/secrets_bus-secret-key",
+                "BUS_ADVERTISE_HOST=10.1.2.3",
+            ],
+            "\(run.output)"
+        )
+    }
 }

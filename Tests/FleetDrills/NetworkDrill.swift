@@ -50,7 +50,7 @@ extension Drills {
             } end: { fleet in
                 try fleet.host("ingest-1").speedUp()
             },
-            Fault(name: "the database is 40 ms away", limit: 8, lasts: 8) { fleet in
+            Fault(name: "the database is 40 ms away", limit: 15, lasts: 8) { fleet in
                 try fleet.delay(milliseconds: 40)
             } end: { fleet in
                 try fleet.delay(milliseconds: 0)

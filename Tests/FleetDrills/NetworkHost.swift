@@ -138,7 +138,9 @@ final class NetworkHost: @unchecked Sendable {
         _ = FileManager.default.createFile(atPath: log, contents: nil)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/nsenter")
-        process.arguments = ["-t", "\(id)", "-n", "-m", "-u", "-p"] + command
+        // On its own feet: nsenter stops with what it started, and would not go on when that does.
+        process.arguments =
+            ["-t", "\(id)", "-n", "-m", "-u", "-p", "setsid", "--fork"] + command
         process.environment = environment
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
         process.standardInput = FileHandle.nullDevice
@@ -156,9 +158,16 @@ final class NetworkHost: @unchecked Sendable {
 
     /// Ends the host with everything on it at once, without a word to anybody.
     func pullPlug() {
-        guard keeper.isRunning else { return }
+        guard id > 0 else { return }
         kill(id, SIGKILL)
-        keeper.waitUntilExit()
+        try? plug.fileHandleForWriting.close()
+        // Not by waiting for the keeper: Foundation does that on a run loop, which no thread here has.
+        let deadline = ContinuousClock.now + .seconds(10)
+        while FileManager.default.fileExists(atPath: "/proc/\(id)"), ContinuousClock.now < deadline
+        {
+            usleep(5000)
+        }
+        id = 0
         try? FileManager.default.removeItem(atPath: "\(folder)/\(name).up")
     }
 

@@ -8,9 +8,11 @@ final class RunningCaddy {
 
     /// Starts Caddy.
     ///
-    /// - Parameter caddyfile: The configuration.
+    /// - Parameters:
+    ///   - caddyfile: The configuration.
+    ///   - site: What `SITE_ADDRESS` says, where the configuration asks for it.
     /// - Throws: When the program cannot be started.
-    init(_ caddyfile: String) throws {
+    init(_ caddyfile: String, site: String = "") throws {
         folder = NSTemporaryDirectory() + "/alongside-caddy-\(UInt32.random(in: 0 ... .max))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let file = folder + "/Caddyfile"
@@ -19,7 +21,7 @@ final class RunningCaddy {
         process.arguments = ["run", "--config", file, "--adapter", "caddyfile"]
         process.environment = [
             "HOME": folder, "XDG_DATA_HOME": folder, "XDG_CONFIG_HOME": folder,
-            "PATH": "/usr/bin:/bin",
+            "PATH": "/usr/bin:/bin", "SITE_ADDRESS": site,
         ]
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice

@@ -149,6 +149,13 @@ struct Gateway: Sendable {
         }
     }
 
+    /// How long a service may think.
+    ///
+    /// Who reads a feed gets it from another replica when one hangs; other answers may take 14 s.
+    private static func patience(_ pattern: String) -> String {
+        pattern.hasPrefix("/gtfs-rt/") ? "2s" : "20s"
+    }
+
     private static func patterns(_ prefix: String) -> [String] {
         prefix.hasSuffix("/") ? [prefix + "*"] : [prefix, prefix + "/*"]
     }
@@ -168,6 +175,7 @@ struct Gateway: Sendable {
                 \t\t\t}
                 \t\t\ttransport http {
                 \t\t\t\tdial_timeout 1s
+                \t\t\t\tresponse_header_timeout \(Self.patience(pattern))
                 \t\t\t}
 
                 """

@@ -6,7 +6,7 @@ internal import Web
 struct ExportPart: Sendable {
     typealias Read =
         @Sendable (UniqueID, AccountExport.Key, Connection) throws(DatabaseError)
-            -> AccountExport.Values
+        -> AccountExport.Values
 
     /// The member's name.
     let name: String
@@ -95,48 +95,52 @@ struct ExportPart: Sendable {
         "friends",
         limit: 1000,
         own: """
-        SELECT json_build_object('rider', json_build_object('id', id, 'username', handle),
-            'relation', relation)::text AS value, id, $3::bigint AS number
-        FROM (\(FriendList.source)) friend WHERE id > $2 ORDER BY id LIMIT $4
-        """
+            SELECT json_build_object('rider', json_build_object('id', id, 'username', handle),
+                'relation', relation)::text AS value, id, $3::bigint AS number
+            FROM (\(FriendList.source)) friend WHERE id > $2 ORDER BY id LIMIT $4
+            """
     )
 
     private static let fixes = part(
         "fixes",
         limit: 1000,
         inGroups: """
-        SELECT json_build_object('groupId', group_id, 'latitude', latitude,
-            'longitude', longitude, 'accuracyMeters', accuracy_meters,
-            'timestampMs', timestamp_ms)::text AS value, group_id AS id, $3::bigint AS number
-        FROM seat JOIN groups.fixes USING (group_id, account_id)
-        WHERE group_id > $2 ORDER BY group_id LIMIT $4
-        """
+            SELECT json_build_object('groupId', group_id, 'latitude', latitude,
+                'longitude', longitude, 'accuracyMeters', accuracy_meters,
+                'timestampMs', timestamp_ms)::text AS value, group_id AS id, $3::bigint AS number
+            FROM seat JOIN groups.fixes USING (group_id, account_id)
+            WHERE group_id > $2 ORDER BY group_id LIMIT $4
+            """
     )
 
     private static let places = part(
         "places",
         limit: 50,
         inGroups: """
-        SELECT json_build_object('id', p.id, 'groupId', p.group_id, 'name', p.name,
-            'radiusMeters', p.radius_meters, 'createdAtMs', p.created_at_ms,
-            'place', p.payload::json)::text AS value, p.id, $3::bigint AS number
-        FROM seat JOIN groups.places p
-            ON p.group_id = seat.group_id AND p.owner_id = seat.account_id
-        WHERE p.id > $2 ORDER BY p.id LIMIT $4
-        """
+            SELECT json_build_object('id', p.id, 'groupId', p.group_id, 'name', p.name,
+                'radiusMeters', p.radius_meters, 'createdAtMs', p.created_at_ms,
+                'place', p.payload::json)::text AS value, p.id, $3::bigint AS number
+            FROM seat JOIN groups.places p
+                ON p.group_id = seat.group_id AND p.owner_id = seat.account_id
+            WHERE p.id > $2 ORDER BY p.id LIMIT $4
+            """
     )
 
-    /// Its own reports, which stay in the feed when their author has left the circle.
+    /// Its own reports, which stay in the feed when their author has left the circle, and those that
+    /// are kept for a repeat alone.
     private static let events = part(
         "events",
         limit: 1000,
         own: """
-        SELECT json_build_object('id', id, 'seq', seq, 'groupId', group_id,
-            'placeId', place_id, 'kind', lower(kind), 'timestampMs', timestamp_ms)::text AS value,
-            group_id AS id, seq AS number
-        FROM groups.events WHERE account_id = $1 AND (group_id, seq) > ($2, $3)
-        ORDER BY group_id, seq LIMIT $4
-        """
+            SELECT json_build_object('id', id, 'seq', seq, 'groupId', group_id,
+                'placeId', place_id, 'kind', lower(kind), 'timestampMs', timestamp_ms)::text AS value,
+                group_id AS id, seq AS number
+            FROM (SELECT id, seq, group_id, place_id, kind, timestamp_ms FROM groups.events
+                WHERE account_id = $1
+                UNION SELECT id, seq, group_id, place_id, kind, timestamp_ms
+                FROM groups.event_answers WHERE account_id = $1) event
+            WHERE (group_id, seq) > ($2, $3) ORDER BY group_id, seq LIMIT $4
+            """
     )
 }
 

@@ -92,7 +92,12 @@ extension SocialAPI {
             throw HTTPError.accountsUnavailable
         }
         guard let found else { throw HTTPError.userNotFound }
-        try await accounts.see(found)
+        do {
+            try await accounts.see(found)
+        } catch is Locks.Gone {
+            // Erased here, and on its way out at auth.
+            throw HTTPError.userNotFound
+        }
         return found.id
     }
 }

@@ -108,6 +108,21 @@ import Web
         }
     }
 
+    @Test(arguments: GroupCaseTests.invisible)
+    func `a place's name is what one sees, too`(name: String) async throws {
+        try await GroupsWorld.with { world in
+            let anna = try await world.person("anna")
+            let circle = try await anna.create("circles")
+            let answer = try await anna.post(
+                "/api/circles/\(circle)/places",
+                "{\"place\":{\"id\":1,\"name\":\"\(name)\",\"radiusMeters\":5}}"
+            )
+            #expect(answer.status == 400, "\(name.unicodeScalars.map(\.value))")
+            #expect(answer.code == "circle_place.name_invalid")
+            #expect(try await world.count("SELECT count(*) FROM groups.places") == 0)
+        }
+    }
+
     @Test func `the newest fifty of each owner stay`() async throws {
         try await GroupsWorld.with { world in
             let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))

@@ -40,13 +40,14 @@ struct SharedPlace: Sendable {
         guard payload.count <= Self.maximumPayloadBytes else { throw .placeTooLarge }
         clientPlaceID = id
         radiusMeters = radius
-        self.name = Self.name(name ?? "")
+        self.name = try Self.name(name ?? "")
         self.payload = String(decoding: payload, as: UTF8.self)
     }
 
-    private static func name(_ typed: String) -> String {
+    private static func name(_ typed: String) throws(HTTPError) -> String {
         let name = typed.trimmingWhitespace()
         guard !name.isEmpty else { return defaultName }
+        guard name.isVisible else { throw .placeNameInvalid }
         return String(String.UnicodeScalarView(name.unicodeScalars.prefix(nameLength)))
     }
 

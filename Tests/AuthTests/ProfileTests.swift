@@ -90,8 +90,10 @@ import Web
             )
         }
         let account = UniqueID.random()
-        #expect(await groups.read(account).map { String(decoding: $0, as: UTF8.self) }
-            == pages.joined())
+        #expect(
+            await groups.read(account).map { String(decoding: $0, as: UTF8.self) }
+                == pages.joined()
+        )
         for number in pages.indices {
             breaksAt.store(number, ordering: .relaxed)
             #expect(await groups.read(account) == nil)

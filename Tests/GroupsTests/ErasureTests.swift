@@ -183,8 +183,9 @@ import Transit
                 )
             }
             let export = try await Self.export(of: anna.id, in: world)
-            #expect(export.text.utf8.count > BusLimits().messageBytes)
-            #expect(export.largestMessage < BusLimits().messageBytes / 2)
+            let limit = BusLimits().messageBytes
+            #expect(export.text.utf8.count > limit)
+            #expect(export.largestMessage < limit / 2)
             let object = try #require(
                 try JSONSerialization.jsonObject(with: Data(export.text.utf8)) as? [String: Any]
             )

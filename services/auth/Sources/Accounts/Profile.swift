@@ -42,7 +42,7 @@ struct Profile: Sendable {
         json.beginObject()
         json.identity(of: account)
         json.endObject()
-        return .privateJSON(json)
+        return .json(bytes: json.bytes).notStored()
     }
 
     /// Everything that is stored about the caller, but what only proves who it is: auth's own, then
@@ -94,7 +94,7 @@ struct Profile: Sendable {
             json.value(json: other.json)
         }
         json.endObject()
-        return .privateJSON(json)
+        return .json(bytes: json.bytes).notStored()
     }
 
     // MARK: - Deletion
@@ -144,14 +144,5 @@ extension JSONWriter {
         member("email", account.email)
         member("role", account.role.rawValue)
         member("created_at", Timestamps.text(ofSeconds: account.createdAt))
-    }
-}
-
-extension HTTPResponse {
-    /// An answer about one person, which nothing on the way may keep.
-    fileprivate static func privateJSON(_ json: JSONWriter) -> HTTPResponse {
-        var response = HTTPResponse.json(bytes: json.bytes)
-        response.headers.append(("Cache-Control", "no-store"))
-        return response
     }
 }

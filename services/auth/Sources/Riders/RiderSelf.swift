@@ -87,7 +87,7 @@ struct RiderSelf: Sendable {
             number += 1
         }
         body += Array("]}".utf8)
-        return .json(bytes: body)
+        return .json(bytes: body).notStored()
     }
 
     private func page(

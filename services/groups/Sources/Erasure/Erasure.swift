@@ -35,6 +35,7 @@ enum Erasure {
         }
         for sql in [
             "DELETE FROM groups.events WHERE account_id = $1",
+            "DELETE FROM groups.event_answers WHERE account_id = $1",
             "DELETE FROM groups.friendships WHERE low_id = $1 OR high_id = $1",
             "DELETE FROM groups.accounts WHERE id = $1",
         ] {

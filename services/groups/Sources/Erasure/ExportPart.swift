@@ -126,7 +126,8 @@ struct ExportPart: Sendable {
             """
     )
 
-    /// Its own reports, which stay in the feed when their author has left the circle.
+    /// Its own reports, which stay in the feed when their author has left the circle, and those that
+    /// are kept for a repeat alone.
     private static let events = part(
         "events",
         limit: 1000,
@@ -134,8 +135,11 @@ struct ExportPart: Sendable {
             SELECT json_build_object('id', id, 'seq', seq, 'groupId', group_id,
                 'placeId', place_id, 'kind', lower(kind), 'timestampMs', timestamp_ms)::text AS value,
                 group_id AS id, seq AS number
-            FROM groups.events WHERE account_id = $1 AND (group_id, seq) > ($2, $3)
-            ORDER BY group_id, seq LIMIT $4
+            FROM (SELECT id, seq, group_id, place_id, kind, timestamp_ms FROM groups.events
+                WHERE account_id = $1
+                UNION SELECT id, seq, group_id, place_id, kind, timestamp_ms
+                FROM groups.event_answers WHERE account_id = $1) event
+            WHERE (group_id, seq) > ($2, $3) ORDER BY group_id, seq LIMIT $4
             """
     )
 }

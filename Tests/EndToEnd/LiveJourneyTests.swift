@@ -3,7 +3,7 @@ import TestKit
 import Testing
 import Web
 
-extension EndToEnd {
+extension EndToEnd.People {
     /// Two people of a convoy through the gateway, with a client that shares no code with us.
     @Suite(.timeLimit(.minutes(3))) struct LiveJourneyTests {
         @Test func `members of a convoy see each other through the gateway`() async throws {

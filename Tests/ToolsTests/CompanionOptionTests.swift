@@ -57,6 +57,11 @@ import Testing
         #expect(options.sharing == false)
     }
 
+    @Test func `joins no group when it is only to sign up or befriend`() throws {
+        #expect(try read("join", "-handle", "ann", "-sign-up").group.isEmpty)
+        #expect(try read("join", "-handle", "ann", "-befriend", "bob").friends == ["bob"])
+    }
+
     @Test func `reads a vote and an offer with names that hold commas`() throws {
         #expect(try read("vote", "Ride", "2", "-handle", "ann").vote == 2)
         let offer = try read("vote", "Ride", "-handle", "ann", "-offer", "1,2,Lake, north")
@@ -68,6 +73,8 @@ import Testing
         arguments: [
             (["ride"], "the first word must be one of join, share, watch, vote"),
             (["watch"], "name a group after watch"),
+            (["join", "-handle", "a"], "name a group after join"),
+            (["join", "-handle", "a", "-sign-up", "-invite", "b"], "name a group after join"),
             (["vote", "Ride", "4", "-handle", "a"], "a vote is a number from 1 to 3"),
             (["vote", "Ride", "-handle", "a"], "vote for a number, or open a vote with -offer"),
             (["share", "Ride", "-handle", "a"], "say where with -at"),

@@ -13,7 +13,7 @@ struct CompanionOptions: Sendable, Equatable {
     }
 
     var command = Command.watch
-    /// A group's id or name.
+    /// A group's id or name; empty for a `join` that only signs up or befriends.
     var group = ""
     var kind = GroupKind.convoy
     var url = "http://localhost:8080"
@@ -70,7 +70,10 @@ struct CompanionOptions: Sendable, Equatable {
             return ["the first word must be one of \(names)"]
         }
         self.command = command
-        guard words.count > 1 else { return ["name a group after \(word)"] }
+        guard words.count > 1 else {
+            let needsNone = command == .join && (signsUp || !friends.isEmpty) && invited.isEmpty
+            return needsNone ? [] : ["name a group after \(word)"]
+        }
         group = words[1]
         var rest = words.dropFirst(2)
         if command == .vote, let word = rest.first {

@@ -8,7 +8,7 @@ public enum CompanionProgram {
     static let help = """
         companion - circles and convoys from the command line (-flag and --flag are the same)
 
-          companion join GROUP     make or join a group, befriend and invite people
+          companion join [GROUP]   sign up, befriend; make or join a group, invite friends
           companion share GROUP    be somewhere: over the relay in a convoy, by ticks in a circle
           companion watch GROUP    see who is where, arrivals and votes as they happen
           companion vote GROUP [N] vote for candidate N, or open a vote with -offer

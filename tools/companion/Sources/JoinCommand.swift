@@ -7,6 +7,7 @@ extension Member {
             let areFriends = try await api.befriend(friend)
             say(areFriends ? "\(friend) is your friend" : "asked \(friend) for friendship")
         }
+        guard !options.group.isEmpty else { return }
         let group = try await entered()
         say("in \(group.kind.rawValue) \(group.name) \(group.id)")
         for friend in options.invited {

@@ -80,7 +80,10 @@ enum RelayBench {
             try theirs.open(port: peer.port, tokens.map { _ in ("/live/all", "x") })
         }
         func pair() throws -> (mine: Double, other: Double?) {
-            let mine = ours.count > 0 ? try burst(relay, ours, bursts, receivers: count - 1) : 0
+            var mine = 0.0
+            if ours.count > 0 {
+                mine = try burst(relay, ours, bursts, receivers: count - 1)
+            }
             guard let peer, theirs.count > 0 else { return (mine, nil) }
             return (mine, try burst(peer.master, theirs, bursts, receivers: count))
         }

@@ -20,9 +20,9 @@ test:            ## every test; long drills in a short form
 	scripts/bootstrap --tests
 	scripts/test
 
-soak: build      ## the tests whose full form takes long: every wrong trip that a recorded bus could be taken for, a fuzz of the whole API
+soak: build      ## the long tests: wrong trips of recorded buses, fifty polls of a real day, two minutes of 200 riders at the relay, a fuzz of the whole API
 	scripts/bootstrap --tests
-	ALONGSIDE_SOAK=1 ALONGSIDE_SANITIZE=no scripts/test ReplayTests
+	ALONGSIDE_SOAK=1 ALONGSIDE_SOAK_SECONDS=$${ALONGSIDE_SOAK_SECONDS:-120} ALONGSIDE_SANITIZE=no scripts/test ReplayTests FeedTests RelayTests
 	scripts/fuzz-api
 
 lint:            ## formatting, generated files, imports, words that do not belong

@@ -79,6 +79,7 @@ let cLibraries: [Target] = [
     cLibrary("CZeroMQ", apt: "libzmq3-dev"),
     cLibrary("CLibPQ", pkgConfig: "libpq", apt: "libpq-dev"),
     cLibrary("CMicrohttpd", apt: "libmicrohttpd-dev"),
+    cLibrary("CWslay", apt: "libwslay-dev"),
     cLibrary("CCurl", apt: "libcurl4-openssl-dev"),
     cLibrary("CSodium", apt: "libsodium-dev"),
     cLibrary("CZip", apt: "libzip-dev"),
@@ -124,7 +125,7 @@ let shared: [Target] = [
     library(
         "Web",
         path: "shared/web",
-        dependencies: ["Telemetry", "CMicrohttpd", "CCurl", "CZlib", "CLinux"]
+        dependencies: ["Telemetry", "CMicrohttpd", "CWslay", "CCurl", "CZlib", "CLinux"]
     ),
     library(
         "ServiceKit",
@@ -171,14 +172,15 @@ let services: [Target] =
         migrations: true
     )
     + service("groups", "Groups", dependencies: ["Database", "Bus"], migrations: true)
-    + service("relay", "Relay", dependencies: ["Bus"])
+    + service("relay", "Relay", dependencies: ["Bus", "Database", "CLinux"], migrations: true)
 
 let clients: [Target] = [
     library(
         "VehiclePositionsKit",
         path: "clients/VehiclePositionsKit/Sources",
         dependencies: []
-    )
+    ),
+    library("CompanionKit", path: "clients/CompanionKit/Sources"),
 ]
 
 let tools: [Target] = [
@@ -190,6 +192,12 @@ let tools: [Target] = [
     // Recorded vehicles taken through the rules; for the operator's command and for tests.
     library("Replay", path: "tools/replay", dependencies: ["Transit", "Verification"]),
     executable("RiderSimMain", path: "tools/ridersim/Main", dependencies: ["RiderSimulation"]),
+    library(
+        "CompanionTool",
+        path: "tools/companion/Sources",
+        dependencies: ["CompanionKit", "ServiceKit", "Web"]
+    ),
+    executable("CompanionMain", path: "tools/companion/Main", dependencies: ["CompanionTool"]),
     library(
         "Operations",
         path: "tools/alongside/Sources",
@@ -206,8 +214,9 @@ let tools: [Target] = [
         "LoadKit",
         path: "tools/load",
         dependencies: [
-            "AuthService", "Bus", "Database", "FeedService", "Schedule", "ServiceKit", "Telemetry",
-            "TestKit", "Transit", "VerifierService", "Web", "CLinux",
+            "AuthService", "Bus", "Database", "FeedService", "GroupsService", "RelayService",
+            "Schedule", "ServiceKit", "Telemetry", "TestKit", "Transit", "VerifierService", "Web",
+            "CLinux",
         ]
     ),
     executable(
@@ -226,7 +235,9 @@ let fuzzing: [Target] =
         library(
             "FuzzChecks",
             path: "fuzz/Checks",
-            dependencies: ["RiderIngestService", "Messages", "RealtimeFeed", "Web"]
+            dependencies: [
+                "RiderIngestService", "RelayService", "Messages", "RealtimeFeed", "Transit", "Web",
+            ]
         )
     ]
     // Without `--sanitize=fuzzer` these have no main function.
@@ -236,6 +247,8 @@ let fuzzing: [Target] =
             executable("fuzz-positions", path: "fuzz/Positions", dependencies: ["FuzzChecks"]),
             executable("fuzz-messages", path: "fuzz/Messages", dependencies: ["FuzzChecks"]),
             executable("fuzz-feeds", path: "fuzz/Feeds", dependencies: ["FuzzChecks"]),
+            executable("fuzz-frames", path: "fuzz/Frames", dependencies: ["FuzzChecks"]),
+            executable("fuzz-sockets", path: "fuzz/Sockets", dependencies: ["FuzzChecks"]),
         ])
 
 let testTargets: [Target] = [
@@ -289,10 +302,10 @@ let testTargets: [Target] = [
         "FeedTests",
         dependencies: [
             "FeedService", "Prediction", "Bus", "Database", "Messages", "Operations",
-            "RealtimeFeed",
-            "Schedule",
-            "ServiceKit", "Telemetry", "Transit", "Web", "TestKit",
-        ]
+            "RealtimeFeed", "Replay", "Schedule", "ServiceKit", "Telemetry", "Transit",
+            "Verification", "Web", "TestKit",
+        ],
+        exclude: ["validate_polls.py"]
     ),
     // Every endpoint of every service with every role; what is written about them.
     tests(
@@ -318,13 +331,23 @@ let testTargets: [Target] = [
             "Web", "TestKit",
         ]
     ),
-    tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit"]),
+    tests(
+        "RelayTests",
+        dependencies: [
+            "RelayService", "GroupsService", "AuthService", "Bus", "Database", "Messages",
+            "ServiceKit", "Telemetry", "Transit", "Web", "TestKit",
+        ],
+        exclude: ["live_client.py"]
+    ),
+    tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit", "TestKit", "Web"]),
+    tests("CompanionKitTests", dependencies: ["CompanionKit"]),
     tests("ReplayTests", dependencies: ["Replay", "Schedule", "Transit", "Verification"]),
     tests(
         "ToolsTests",
         dependencies: [
-            "AuthService", "Database", "Operations", "RiderSimMain", "RiderSimulation",
-            "ServiceKit", "Telemetry", "TestKit", "Transit", "VehiclePositionsKit", "Web",
+            "AuthService", "Bus", "CompanionKit", "CompanionTool", "Database", "Messages",
+            "Operations", "RiderIngestService", "RiderSimMain", "RiderSimulation", "ServiceKit",
+            "Telemetry", "TestKit", "Transit", "VehiclePositionsKit", "Web", "CCurl",
         ]
     ),
     // What operators start: images, compose file, gateway, alerts, and what is written about them.
@@ -339,7 +362,8 @@ let testTargets: [Target] = [
             "Database", "Operations", "RealtimeFeed", "Schedule", "Telemetry", "TestKit", "Transit",
             "Web",
             "AuthMain", "RiderIngestMain", "VerifierMain", "FeedMain", "GroupsMain", "RelayMain",
-            "RiderSimMain", "AlongsideMain",
+            "RiderSimMain", "AlongsideMain", "CompanionMain", "CompanionKit", "CompanionTool",
+            "VehiclePositionsKit",
         ]
     ),
 ]
@@ -357,6 +381,7 @@ let products: [Product] =
         ? []
         : [
             .library(name: "VehiclePositionsKit", targets: ["VehiclePositionsKit"]),
+            .library(name: "CompanionKit", targets: ["CompanionKit"]),
             .executable(name: "auth", targets: ["AuthMain"]),
             .executable(name: "rider-ingest", targets: ["RiderIngestMain"]),
             .executable(name: "verifier", targets: ["VerifierMain"]),
@@ -365,6 +390,7 @@ let products: [Product] =
             .executable(name: "relay", targets: ["RelayMain"]),
             .executable(name: "alongside", targets: ["AlongsideMain"]),
             .executable(name: "ridersim", targets: ["RiderSimMain"]),
+            .executable(name: "companion", targets: ["CompanionMain"]),
             .executable(name: "bench", targets: ["BenchMain"]),
         ])
 

@@ -58,7 +58,8 @@ import Transit
         return Caller.Refusal(status: answer.status, code: body.code)
     }
 
-    /// Revokes before the services start, so that their first look finds it.
+    /// Revokes before the services start, so that their first look finds it; the subject ahead of time,
+    /// as the tokens of a long walk are dated later and later.
     private func revoke(in database: TestDatabase) async throws {
         let pool = database.open(connections: 1)
         try await pool.withConnection { connection throws(DatabaseError) in
@@ -66,7 +67,7 @@ import Transit
                 """
                 INSERT INTO auth.revocations (kind, value, revoked_at, until)
                 VALUES ('token', $1, now(), now() + interval '1 hour'),
-                    ('subject', $2, now(), now() + interval '1 hour')
+                    ('subject', $2, now() + interval '10 minutes', now() + interval '1 hour')
                 """,
                 [
                     .text(Caller.revokedID),

@@ -105,10 +105,12 @@ func withAuth(
     database given: TestDatabase? = nil,
     trustsProxy: Bool = true,
     verifiers: VerifierQuestions = .none,
+    owners: [ErasureOwner] = [],
     _ body: (AuthProcess) async throws -> Void
 ) async throws {
     try await turnstile.pass {
-        try await runAuth(environment, clock, given, trustsProxy, verifiers, body)
+        let owners = [.verifier(verifiers)] + owners
+        try await runAuth(environment, clock, given, trustsProxy, verifiers, owners, body)
     }
 }
 
@@ -121,6 +123,7 @@ private func runAuth(
     _ given: TestDatabase?,
     _ trustsProxy: Bool,
     _ verifiers: VerifierQuestions,
+    _ owners: [ErasureOwner],
     _ body: (AuthProcess) async throws -> Void
 ) async throws {
     let database: TestDatabase
@@ -144,7 +147,7 @@ private func runAuth(
         clock: clock.application,
         announcing: { await view.look() },
         verifiers: verifiers,
-        owners: [.verifier(verifiers)]
+        owners: owners
     )
     var configuration = HTTPServerConfiguration()
     configuration.trustsProxyHeaders = trustsProxy

@@ -148,7 +148,7 @@ import Web
         }
     }
 
-    @Test func `what counts attempts holds no name and no address of mail`() async throws {
+    @Test func `what counts attempts holds no name and no address`() async throws {
         let database = try await authDatabase()
         try await withAuth(clock: clock, database: database) { auth async throws in
             _ = try await auth.logIn(email: "ada@example.org", from: "192.0.2.1")
@@ -162,7 +162,6 @@ import Web
             return callers
         }
         #expect(callers.count == 3)
-        #expect(callers.contains("192.0.2.1"))
-        #expect(!callers.contains { $0.contains("ada") })
+        #expect(!callers.contains { $0.contains("192.0.2") || $0.contains("ada") })
     }
 }

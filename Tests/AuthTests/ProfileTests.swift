@@ -1,5 +1,7 @@
 import Database
+import Messages
 import ServiceKit
+import Synchronization
 import TestKit
 import Testing
 import Transit
@@ -51,6 +53,57 @@ import Web
                     "expires_at":"2026-02-23T16:01:00Z"}]}
                     """
             )
+        }
+    }
+
+    @Test func `an export has what every owner stores, or is none`() async throws {
+        let isAway = Mutex(true)
+        let feed = ErasureOwner(
+            name: "feed",
+            kinds: [.account],
+            erase: { _ in .clean },
+            export: { account in
+                isAway.withLock { $0 } ? nil : Array("{\"of\":\"\(account)\"}".utf8)
+            }
+        )
+        try await withAuth(clock: clock, owners: [feed]) { auth async throws in
+            let member = try await auth.somebody()
+            let refused = try await auth.call(.get, "/api/me/export", token: member.token)
+            #expect(refused.status == 503)
+            #expect(refused.headers.first("Retry-After") == "2")
+            #expect(refused.refusal?.code == "export.unavailable")
+            isAway.withLock { $0 = false }
+            for _ in 0..<4 {
+                let answer = try await auth.call(.get, "/api/me/export", token: member.token)
+                #expect(answer.status == 200)
+                #expect(answer.text.hasSuffix("],\"feed\":{\"of\":\"\(member.accountId)\"}}"))
+            }
+            // The sixth in a minute.
+            let late = try await auth.call(.get, "/api/me/export", token: member.token)
+            #expect(late.status == 429)
+            #expect(late.refusal?.code == "rate.exports")
+        }
+    }
+
+    @Test func `an account may export five times in a minute`() async throws {
+        let database = try await authDatabase()
+        try await withAuth(clock: clock, database: database) { auth async throws in
+            let (ada, ben) = (try await auth.member("Ada"), try await auth.member("Ben"))
+            for _ in 0..<5 {
+                let answer = try await auth.call(.get, "/api/me/export", token: ada.token)
+                #expect(answer.status == 200)
+            }
+            let refused = try await auth.call(.get, "/api/me/export", token: ada.token)
+            #expect(refused.status == 429)
+            #expect(refused.text.contains("\"code\":\"rate.exports\""))
+            #expect(refused.headers.first("Retry-After") != nil)
+            #expect(try await auth.call(.get, "/api/me/export", token: ben.token).status == 200)
+            // Who may be forgotten does not stand in the table of attempts.
+            let attempts = try await AuthDump(database).rows["attempts"] ?? []
+            #expect(!attempts.isEmpty)
+            #expect(!attempts.joined().contains(ada.accountId))
+            clock.advance(by: 60)
+            #expect(try await auth.call(.get, "/api/me/export", token: ada.token).status == 200)
         }
     }
 

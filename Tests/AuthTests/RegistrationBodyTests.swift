@@ -99,6 +99,7 @@ import Web
         try await withAuth { auth async throws in
             let answer = try await auth.register(contentType: type)
             #expect(answer.status == 201)
+            #expect(answer.headers.values("Cache-Control") == ["no-store"])
         }
     }
 

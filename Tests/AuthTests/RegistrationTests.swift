@@ -131,7 +131,7 @@ import Web
             let version = ProductVersion.current
             #expect(
                 try await auth.get("/api/capabilities").text
-                    == "{\"rider\":true,\"social\":false,\"signup\":true,\"version\":\"\(version)\"}"
+                    == "{\"rider\":true,\"social\":true,\"signup\":true,\"version\":\"\(version)\"}"
             )
         }
     }

@@ -246,6 +246,7 @@ private final class FakeVerifier: Sendable {
             let answer = try await auth.send(.get, me + "/export", token: rider.token)
             #expect(answer.status == 200)
             #expect(answer.headers.first("Content-Type") == "application/json")
+            #expect(answer.headers.values("Cache-Control") == ["no-store"])
             #expect(
                 answer.text == """
                     {"rider":{"rider_id":"\(rider.riderId)","installation_id":"\(installation)",\

@@ -12,9 +12,12 @@ import Testing
     private func migrate(
         _ test: TestDatabase,
         _ migrations: [Migration],
-        role: String = "migrated_role"
+        role: String = "migrated_role",
+        user: String = "postgres"
     ) async throws(DatabaseError) -> [String] {
-        let database = test.open(connections: 1)
+        // A later parameter of the URL wins.
+        let configuration = DatabaseConfiguration(url: test.url + "&user=\(user)", connections: 1)
+        let database = Database(configuration)
         let result: Result<[String], DatabaseError>
         do throws(DatabaseError) {
             result = .success(
@@ -55,6 +58,38 @@ import Testing
             #expect(throws: DatabaseError.self) { try connection.script("CREATE SCHEMA x") }
         }
         await service.close()
+    }
+
+    @Test func `says what a user needs who may not make roles or schemas`() async throws {
+        let test = try await ThrowawayPostgres.shared.database()
+        let superuser = test.open(connections: 1)
+        try await superuser.withConnection { connection throws(DatabaseError) in
+            try connection.script("CREATE ROLE poor_owner LOGIN")
+        }
+        func refusal() async -> String {
+            do throws(DatabaseError) {
+                _ = try await migrate(test, [first], role: "made_by_poor", user: "poor_owner")
+                return "migrated"
+            } catch {
+                return error.message
+            }
+        }
+        #expect(await refusal().contains("ALTER ROLE <user> CREATEROLE"))
+        try await superuser.withConnection { connection throws(DatabaseError) in
+            try connection.script("ALTER ROLE poor_owner CREATEROLE")
+        }
+        #expect(await refusal().contains("GRANT CREATE ON DATABASE"))
+        try await superuser.withConnection { connection throws(DatabaseError) in
+            try connection.script("GRANT CREATE ON DATABASE \(test.name) TO poor_owner")
+        }
+        #expect(await refusal() == "migrated")
+        try await superuser.withConnection { connection throws(DatabaseError) in
+            try connection.script(
+                "ALTER ROLE poor_owner SET default_transaction_read_only = on"
+            )
+        }
+        #expect(await refusal().contains("primary server"))
+        await superuser.close()
     }
 
     @Test func `refuses a changed migration and names it`() async throws {

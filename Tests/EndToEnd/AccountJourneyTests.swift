@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import Web
 
-extension EndToEnd {
+extension EndToEnd.People {
     /// Accounts through the gateway, as a newcomer meets them.
     @Suite(.timeLimit(.minutes(3))) struct AccountJourneyTests {
         @Test func `the first admin lets a driver in, who is let out again`() async throws {
@@ -26,12 +26,28 @@ extension EndToEnd {
             let driver = try await logIn(product, "dora@example.org", "password of Dora")
             #expect(try await product.get("/api/me", token: driver).status == 200)
             #expect(try await product.get(users, token: driver).status == 403)
+            try await drive(product, id, driver: driver, admin: admin)
+            let export = try await product.get("/api/me/export", token: driver)
+            #expect(export.status == 200)
+            let feed = try #require(TestRider.object(export)["feed"] as? [String: Any])
+            #expect(feed["name"] as? String == "Dora")
+            #expect((feed["trips"] as? [Any])?.count == 1)
+            #expect(((feed["reports"] as? [String: Any])?["rows"] as? [Any])?.count == 1)
+            #expect(try TestRider.object(export)["groups"] is [String: Any])
+            for name in ["feed.location_points", "feed.live_vehicles", "feed.driver_trips"] {
+                #expect(try await product.tables(holding: id).contains(name))
+            }
             let removed = try await product.client.send(
                 .delete,
                 "\(product.url)\(users)/\(id)",
                 headers: [("Authorization", "Bearer \(admin)")]
             )
             #expect(removed.status == 204)
+            // No table names the driver any more; where the bus was stays.
+            for trace in [id, "dora"] { #expect(try await product.tables(holding: trace) == []) }
+            let path = "/api/v1/admin/vehicles/bus-7/locations"
+            let history = try TestRider.object(try await product.get(path, token: admin))
+            #expect(history["count"] as? Int == 1)
             try await eventually("the driver is out", within: .seconds(5)) {
                 try await product.get("/api/me", token: driver).status == 401
             }
@@ -56,6 +72,29 @@ extension EndToEnd {
             #expect(short.status == 1)
             #expect(short.output == "alongside: password must be at least 8 characters\n")
             try await product.remove()
+        }
+
+        /// Does everything of which the feed keeps something about a driver.
+        private func drive(
+            _ product: Product,
+            _ id: String,
+            driver: String,
+            admin: String
+        ) async throws {
+            let now = TestRider.now
+            for (path, body, token, status) in [
+                ("admin/vehicles", #"{"id":"bus-7"}"#, admin, 200),
+                ("admin/assignments", #"{"user_id":"\#(id)","vehicle_id":"bus-7"}"#, admin, 201),
+                ("trips/start", #"{"vehicle_id":"bus-7"}"#, driver, 201),
+                (
+                    "locations",
+                    #"{"vehicle_id":"bus-7","latitude":46,"longitude":14,"timestamp":\#(now)}"#,
+                    driver, 201
+                ),
+            ] {
+                let answer = try await product.post("/api/v1/" + path, body, token: token)
+                #expect(answer.status == status, "\(path)")
+            }
         }
 
         private func logIn(

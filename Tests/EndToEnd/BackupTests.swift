@@ -5,7 +5,7 @@ import Testing
 import Transit
 import Web
 
-extension EndToEnd {
+extension EndToEnd.People {
     /// The rehearsal of `deploy/backup` and `deploy/restore`.
     @Suite(.timeLimit(.minutes(4))) struct BackupTests {
         @Test func `a restored backup serves the same data to the same tokens`() async throws {

@@ -4,7 +4,7 @@ import TestKit
 import Testing
 import Web
 
-extension EndToEnd {
+extension EndToEnd.People {
     /// What `make run` shows a newcomer, judged by an independent validator.
     @Suite(.timeLimit(.minutes(4))) struct DemoTests {
         private static let feeds = 5

@@ -4,7 +4,7 @@ import Testing
 import Transit
 import Web
 
-extension EndToEnd {
+extension EndToEnd.People {
     /// A rider and a driver on one bus (the smoke loop of the rider mode's design, section 6).
     @Suite(.timeLimit(.minutes(3))) struct DriverSmokeTests {
         private static let staleness = 15
@@ -54,7 +54,27 @@ extension EndToEnd {
             let updates = try FeedMessage(decoding: answer.body).entities
             #expect(updates.map(\.id) == seen)
             #expect(updates.first?.tripUpdate?.stopTimeUpdates.isEmpty == false)
+            try await restartFeed(product, publishing: seen)
             try await product.remove()
+        }
+
+        /// Kills the only feed: whoever asks meanwhile gets no feed, and never one without its vehicles.
+        private func restartFeed(_ product: Product, publishing ids: [String]) async throws {
+            kill(try #require(product.child("feed")), SIGKILL)
+            let start = ContinuousClock.now
+            var backAt: Duration?
+            try await eventually("the feed is back for two seconds", within: .seconds(20)) {
+                let answer = try? await product.get("/gtfs-rt/vehicle-positions")
+                guard let answer, answer.status == 200 else {
+                    #expect(answer.map { [502, 503].contains($0.status) } ?? true)
+                    return false
+                }
+                let found = try FeedMessage(decoding: answer.body).entities.map(\.id)
+                #expect(found == ids)
+                let now = ContinuousClock.now - start
+                backAt = backAt ?? now
+                return now - (backAt ?? now) > .seconds(2)
+            }
         }
 
         private func ids(_ product: Product) async throws -> [String] {

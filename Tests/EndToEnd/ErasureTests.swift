@@ -1,10 +1,9 @@
-import Database
 import Foundation
 import Testing
 import Transit
 import Web
 
-extension EndToEnd {
+extension EndToEnd.People {
     /// A rider is forgotten by every service of a running fleet (architecture, section 8).
     ///
     /// What is searched is what we store: every row of every table, and every file of the data folder
@@ -42,7 +41,7 @@ extension EndToEnd {
             for id in ids { #expect(exported.contains(id.lowercased())) }
             let rides = try #require(try TestRider.object(export)["rides"] as? [[String: Any]])
             #expect(rides.compactMap { ($0["points"] as? [Any])?.count }.sorted() == [0, 6])
-            for id in ids { #expect(try await tables(product, holding: id) != [], "\(id)") }
+            for id in ids { #expect(try await product.tables(holding: id) != [], "\(id)") }
 
             let answer = try await product.client.send(
                 .delete,
@@ -50,69 +49,15 @@ extension EndToEnd {
                 headers: [("Authorization", "Bearer \(gone.token)")]
             )
             #expect(answer.status == 204)
-            for id in ids { #expect(try await tables(product, holding: id) == [], "\(id)") }
-            for id in ids.prefix(2) { #expect(try files(product, holding: id) == [], "\(id)") }
+            for id in ids { #expect(try await product.tables(holding: id) == [], "\(id)") }
+            for id in ids { #expect(try product.files(holding: id) == [], "\(id)") }
             try await eventually("refused everywhere", within: .seconds(5)) {
                 try await gone.report([now]).status == 401
             }
-            #expect(try await tables(product, holding: stays.riderID) != [])
+            #expect(try await product.tables(holding: stays.riderID) != [])
             let other = try await stays.report([TestRider.now])
             #expect(other.status == 200 || other.status == 429)
             try await product.remove()
-        }
-
-        /// The tables with a row in which an id stands, in its text form or as bytes.
-        private func tables(_ product: Product, holding id: String) async throws -> [String] {
-            let database = try product.database()
-            let found = try await database.withConnection { connection throws(DatabaseError) in
-                var found: [String] = []
-                let tables = try connection.query(
-                    """
-                    SELECT format('%I.%I', table_schema, table_name) FROM information_schema.tables
-                    WHERE table_schema NOT IN ('pg_catalog', 'information_schema')
-                        AND table_type = 'BASE TABLE'
-                    """
-                )
-                let bytes = id.replacing("-", with: "").lowercased()
-                for table in tables {
-                    let name = try table.text(0)
-                    let rows = try connection.query(
-                        """
-                        SELECT FROM \(name) t WHERE lower(t::text) LIKE '%' || $1 || '%'
-                            OR lower(t::text) LIKE '%' || $2 || '%' LIMIT 1
-                        """,
-                        [.text(id.lowercased()), .text(bytes)]
-                    )
-                    if !rows.isEmpty { found.append(name) }
-                }
-                return found
-            }
-            await database.close()
-            return found
-        }
-
-        /// The files of the data folder, and the log, in which an id stands.
-        private func files(_ product: Product, holding id: String) throws -> [String] {
-            let needle = Data(id.lowercased().utf8)
-            var found: [String] = []
-            let names = FileManager.default.enumerator(atPath: product.folder)
-            while let name = names?.nextObject() as? String {
-                if name == "postgres" {
-                    names?.skipDescendants()
-                    continue
-                }
-                let path = product.folder + "/" + name
-                var isFolder: ObjCBool = false
-                guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
-                    !isFolder.boolValue, let bytes = FileManager.default.contents(atPath: path)
-                else { continue }
-                let text = String(decoding: bytes, as: UTF8.self).lowercased()
-                if bytes.range(of: needle) != nil || text.contains(id.lowercased()) {
-                    found.append(name)
-                }
-            }
-            if product.log.lowercased().contains(id.lowercased()) { found.append("the log") }
-            return found
         }
     }
 }

@@ -5,7 +5,7 @@ import Testing
 import Transit
 import Web
 
-extension EndToEnd {
+extension EndToEnd.Rides {
     /// Two feeds under `up`: one builds, both serve, and losing the one that builds goes unnoticed.
     @Suite(.timeLimit(.minutes(5))) struct FeedReplicaTests {
         @Test func `another feed takes over and no reader sees the header go back`() async throws {

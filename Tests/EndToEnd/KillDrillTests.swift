@@ -2,15 +2,18 @@ import Database
 import Foundation
 import Testing
 import Transit
+import VehiclePositionsKit
 import Web
 
-extension EndToEnd {
+extension EndToEnd.Rides {
     @Suite(.timeLimit(.minutes(5))) struct KillDrillTests {
         @Test func `every process is killed during a ride and no acknowledged point is missing`()
             async throws
         {
             let product = try await Product.ready()
             let rider = try await TestRider(product)
+            // Beside it a ride through the kit, which has to come through on its own.
+            let kit = try await KitRide(beside: rider)
             var acknowledged: [UnixSeconds] = []
             var next = TestRider.now - 60
             for name in ["auth", "rider-ingest", "verifier", "feed", "groups", "relay", "caddy"] {
@@ -37,6 +40,7 @@ extension EndToEnd {
 
             let stored = try await storedTimes(product, rider.rideID)
             #expect(stored == acknowledged)
+            try await expectWhole(kit, product)
             try await product.remove()
         }
 
@@ -88,6 +92,22 @@ extension EndToEnd {
             )
             #expect(try await storedTimes(again, rider.rideID) == first + second)
             try await again.remove()
+        }
+
+        /// Every fix of the kit's ride is stored once, and the kit says how it went.
+        private func expectWhole(_ kit: KitRide, _ product: Product) async throws {
+            kit.stand()
+            let rideID = try #require(kit.rideID)
+            try await eventually("the kit has sent every fix", within: .seconds(60)) {
+                try await storedTimes(product, rideID).count == kit.times.count
+            }
+            #expect(try await storedTimes(product, rideID) == kit.times)
+            await kit.end()
+            guard case .ended(.arrived, let summary) = kit.events.last else {
+                Issue.record("\(kit.events)")
+                return
+            }
+            #expect(summary?.points == kit.times.count)
         }
 
         /// Sends two fixes until they are acknowledged, as a phone does: again after any failure.

@@ -3,7 +3,7 @@ import TestKit
 import Testing
 import Web
 
-extension EndToEnd {
+extension EndToEnd.Rides {
     /// The dashboard and the alerts that operators get, over the running product.
     @Suite(.timeLimit(.minutes(4))) struct MonitoringTests {
         @Test

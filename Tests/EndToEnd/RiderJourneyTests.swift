@@ -4,7 +4,7 @@ import Testing
 import Transit
 import Web
 
-extension EndToEnd {
+extension EndToEnd.Rides {
     @Suite(.timeLimit(.minutes(3))) struct RiderJourneyTests {
         /// How the services talk to each other.
         enum Wire: String, CaseIterable, CustomTestStringConvertible {
@@ -26,10 +26,10 @@ extension EndToEnd {
             let now = TestRider.now
             // Old enough that the estimate's age can be waited out, gone at 90 s; young enough to be
             // seen before on a busy machine.
-            let age: Int64 = 65
+            let age: Int64 = 75
             let old = (0..<6).map { now - age - 5 * Int64(5 - $0) }
             let first = try await TestRider(product)
-            let second = try await TestRider(product)
+            let second = try await TestRider(product, beside: first)
             for rider in [first, second] {
                 let answer = try TestRider.object(try await rider.report(old))
                 #expect(answer["state"] as? String == "verified")
@@ -38,7 +38,7 @@ extension EndToEnd {
                 #expect(answer["corroboration"] as? String == "unavailable")
             }
 
-            try await eventually("published", within: .seconds(20)) {
+            try await eventually("published", within: .seconds(12)) {
                 try await !entities(product).isEmpty
             }
             let entity = try #require(try await entities(product).first)
@@ -59,7 +59,7 @@ extension EndToEnd {
             #expect(trip["rider_reported"] as? Bool == true)
             #expect(trip["trusted"] as? Bool == false)
 
-            let third = try await TestRider(product)
+            let third = try await TestRider(product, beside: first)
             let away = (0..<6).map { now - 30 + 5 * Int64($0) }
             let rejected = try TestRider.object(try await third.report(away, offset: 0.2))
             #expect(rejected["ended"] as? Bool == true)
@@ -68,7 +68,7 @@ extension EndToEnd {
             #expect(late.status == 409)
             #expect(try TestRider.object(late)["end_reason"] as? String == "off_route")
 
-            try await eventually("gone 90 s after the last fix", within: .seconds(45)) {
+            try await eventually("gone 90 s after the last fix", within: .seconds(35)) {
                 try await entities(product).isEmpty
             }
             #expect(TestRider.now >= now - age + 90)

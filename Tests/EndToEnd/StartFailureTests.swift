@@ -4,7 +4,7 @@ import TestKit
 import Testing
 import Web
 
-extension EndToEnd {
+extension EndToEnd.People {
     @Suite(.timeLimit(.minutes(2))) struct StartFailureTests {
         /// A start that must fail with a sentence that says what to do.
         struct Case: CustomTestStringConvertible, Sendable {

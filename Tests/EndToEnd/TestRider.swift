@@ -16,9 +16,11 @@ struct TestRider: Sendable {
 
     static var now: UnixSeconds { Int64(Date().timeIntervalSince1970) }
 
-    /// Registers and starts a ride.
-    init(_ product: Product) async throws {
-        (trip, startOfService) = try Self.runningTrip(product.schedule)
+    /// Registers and starts a ride: on the trip of another rider, who may have begun in the minute
+    /// before, or on any that runs.
+    init(_ product: Product, beside other: TestRider? = nil) async throws {
+        (trip, startOfService) =
+            try other.map { ($0.trip, $0.startOfService) } ?? Self.runningTrip(product.schedule)
         self.product = product
         installationID = UUID().uuidString
         let registered = try await product.post(

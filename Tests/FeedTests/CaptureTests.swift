@@ -47,6 +47,12 @@ import Transit
         Capture(name: "bart-trip-updates-2019.pb", schedule: nil),
     ]
 
+    @Test func `no recorded feed is left out`() throws {
+        let folder = Self.data + "/captures"
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder)
+        #expect(Set(files) == Set(Self.captures.map(\.name)))
+    }
+
     private func bytes(_ capture: Capture) throws -> [UInt8] {
         let path = Self.data + "/captures/" + capture.name
         guard capture.name.hasSuffix(".json") else {

@@ -171,13 +171,18 @@ import Transit
     @Test func `tells verifiers of agencies and of one driver for each run`() throws {
         var assembly = FeedAssembly(FeedAssembly.Rules())
         var known = known(agencies: [
-            .read([.agency("1", trip: "T2"), .agency("2", trip: nil), .agency("3", latitude: .nan)])
+            .read([
+                .agency("1", trip: "T2"), .agency("2", trip: nil), .agency("3", latitude: .nan),
+                .agency("4", trip: "T2", on: nil),
+            ])
         ])
         known.drivers = [.sample("a", trip: "T3"), .sample("b", trip: "T3", at: now - 5)]
         let outcome = assembly.tick(known, stamp: stamp, at: now)
         let snapshot = try #require(outcome.trusted)
-        #expect(snapshot.vehicles.map(\.vehicleID) == ["1", "a"])
-        #expect(snapshot.vehicles.map(\.source) == [.agency, .driver])
+        // What keeps riders off a trip here does so there: also an impossible place, also no date.
+        #expect(snapshot.vehicles.map(\.vehicleID) == ["1", "3", "4", "a"])
+        #expect(snapshot.vehicles.map { $0.latitude == nil } == [false, true, false, false])
+        #expect(snapshot.vehicles.map(\.source) == [.agency, .agency, .agency, .driver])
         #expect(snapshot.epoch == 3 && snapshot.sequence == 1)
         #expect(snapshot.configured && snapshot.complete)
         #expect(snapshot.createdAt == now)

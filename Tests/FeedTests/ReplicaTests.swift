@@ -1,6 +1,7 @@
 import Database
 import Messages
 import RealtimeFeed
+import Synchronization
 import Telemetry
 import TestKit
 import Testing
@@ -110,6 +111,25 @@ import Web
         builder.tick(at: now)
         #expect(try builder.board.feedForReaders(.vehiclePositions).built.headerTimestamp == now)
         #expect(try builder.board.feedForReaders(.tripUpdates).built.headerTimestamp == now)
+    }
+
+    @Test func `a feed is not built before every slot's owner and every agency were heard`() {
+        var sources = FeedPublisher.Sources()
+        let wasTried = Mutex(false)
+        sources.agencies = {
+            ([wasTried.withLock { $0 } ? .read([.agency()]) : AgencyFeed(url: "http://a")], 1)
+        }
+        let builder = publisher(sources)
+        for slot in Slot.all {
+            #expect(!builder.isInformed)
+            builder.heard(Estimates.sample(slot: slot.rawValue, []).encoded())
+        }
+        #expect(!builder.isInformed)
+        wasTried.withLock { $0 = true }
+        #expect(builder.isInformed)
+        // Without riders nobody waits for verifiers.
+        sources.hasRiders = false
+        #expect(publisher(sources).isInformed)
     }
 
     @Test func `who stood still serves nothing until it has caught up`() {

@@ -94,16 +94,20 @@ extension FeedMessage {
 
 extension AgencyFeed {
     /// A feed that was read once, with these entities.
-    static func read(_ entities: [FeedEntity], url: String = "http://a") -> AgencyFeed {
+    static func read(
+        _ entities: [FeedEntity],
+        at now: UnixSeconds = TripEstimate.now,
+        url: String = "http://a"
+    ) -> AgencyFeed {
         var feed = AgencyFeed(url: url)
         _ = feed.take(
             .response(
                 status: 200,
                 etag: nil,
                 lastModified: nil,
-                .feed(AgencyReading(.sample(entities)))
+                .feed(AgencyReading(.sample(entities, header: UInt64(now))))
             ),
-            at: TripEstimate.now
+            at: now
         )
         return feed
     }

@@ -81,7 +81,7 @@ extension Drills {
                 #expect(gap <= fault.longestGap, "after a \(fault.rawValue)")
                 #expect(gap > 0.2, "a \(fault.rawValue) that nobody noticed tests nothing")
             }
-            print("answers that were no acknowledgement: \(result.others)")
+            print("answers that were no acknowledgement: \(result.others) \(result.samples)")
             try await expectTables(tables, match: runner.riders)
             let (published, vanished, looks) = await (watch.published, watch.vanished, watch.looks)
             #expect(published.count == fleet.schedule.trips.count)

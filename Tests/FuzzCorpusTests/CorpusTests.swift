@@ -43,6 +43,30 @@ import Testing
         }
     }
 
+    @Test func `live frames of the corpus mean what strict JSON says, whatever is cut off`() throws
+    {
+        let files = try Self.files("frames")
+        #expect(files.count >= 20)
+        for file in files {
+            for length in 0...file.bytes.count {
+                FuzzChecks.frame(Array(file.bytes.prefix(length)))
+            }
+        }
+    }
+
+    @Test func `sockets of the corpus come to the same however they are cut`() throws {
+        let files = try Self.files("sockets")
+        #expect(files.count >= 20)
+        for file in files {
+            for size in [UInt8](0...20) + [63, 255] {
+                FuzzChecks.socket([size] + file.bytes)
+            }
+            for length in 0...file.bytes.count {
+                FuzzChecks.socket([3] + file.bytes.prefix(length))
+            }
+        }
+    }
+
     @Test(arguments: 0..<2000) func `reports with changed bytes are read alike`(seed: Int) throws {
         let files = try Self.files("positions")
         var random = SplitMix(seed: UInt64(seed))
@@ -54,6 +78,27 @@ import Testing
                 .randomElement(using: &random) ?? 0
         }
         FuzzChecks.positions(bytes)
+    }
+
+    @Test(arguments: 0..<2000) func `frames and sockets with changed bytes hold`(
+        seed: Int
+    ) throws {
+        var random = SplitMix(seed: UInt64(seed))
+        for folder in ["frames", "sockets"] {
+            let files = try Self.files(folder)
+            guard var bytes = files.randomElement(using: &random)?.bytes, !bytes.isEmpty else {
+                continue
+            }
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                let place = Int.random(in: 0..<bytes.count, using: &random)
+                bytes[place] = UInt8.random(in: 0...255, using: &random)
+            }
+            if folder == "frames" {
+                FuzzChecks.frame(bytes)
+            } else {
+                FuzzChecks.socket([UInt8.random(in: 0...40, using: &random)] + bytes)
+            }
+        }
     }
 }
 

@@ -12,6 +12,13 @@ import Transit
     private static let groups = 200
     private static let calls = 1500
 
+    /// How many groups are owned by somebody who is not in them.
+    static let strayOwners = """
+        SELECT count(*) FROM groups.groups g WHERE owner_id IS NOT NULL AND NOT EXISTS
+        (SELECT FROM groups.members m WHERE m.group_id = g.id AND m.account_id = g.owner_id
+        AND m.status = 'Accepted')
+        """
+
     @Test(arguments: [1, 2]) func `no deadlock and no lost update`(processes: Int) async throws {
         try await GroupsWorld.with(processes: processes, connections: 8) { world in
             let people = (0..<Self.members).map { world.stranger("rider\($0)") }
@@ -38,7 +45,7 @@ import Transit
                 }
             }
             #expect(statuses.keys.allSatisfy { $0 < 500 }, "\(statuses)")
-            #expect(statuses.values.reduce(0, +) == Self.calls / 16 * 16)
+            #expect(statuses.values.reduce(0, +) >= Self.calls / 16 * 16)
             for process in world.processes {
                 let log = process.log.text
                 for state in ["[40P01]", "[40001]", "[57014]"] { #expect(!log.contains(state)) }
@@ -110,7 +117,12 @@ import Transit
             switch dice.next() % 10 {
             case 0: answer = try await one.leave(group)
             case 1, 2: answer = try await one.tryToInvite(other.handle, to: group)
-            case 3, 4: answer = try await one.respond(group, accept: dice.next() % 4 != 0)
+            case 3: answer = try await one.respond(group, accept: dice.next() % 4 != 0)
+            case 4:
+                // Two phones of one person, who changed their mind.
+                async let refused = one.respond(group, accept: false)
+                answer = try await one.respond(group, accept: true)
+                statuses[try await refused.status, default: 0] += 1
             case 5:
                 answer = try await one.put(
                     "/api/circles/\(group)/sharing",
@@ -138,11 +150,7 @@ import Transit
             SELECT count(*) FROM (SELECT FROM groups.members m JOIN groups.groups g
             ON g.id = m.group_id WHERE g.kind = 'Circle' GROUP BY g.id HAVING count(*) > 15) x
             """,
-            "an owner is an accepted member": """
-            SELECT count(*) FROM groups.groups g WHERE owner_id IS NOT NULL AND NOT EXISTS
-            (SELECT FROM groups.members m WHERE m.group_id = g.id AND m.account_id = g.owner_id
-            AND m.status = 'Accepted')
-            """,
+            "an owner is an accepted member": strayOwners,
             "a group with members has an owner": """
             SELECT count(*) FROM groups.groups g WHERE owner_id IS NULL AND EXISTS
             (SELECT FROM groups.members m WHERE m.group_id = g.id AND m.status = 'Accepted')

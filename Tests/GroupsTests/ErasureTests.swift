@@ -1,4 +1,6 @@
+import Bus
 import Database
+import Foundation
 import Messages
 import TestKit
 import Testing
@@ -101,6 +103,31 @@ import Transit
         }
     }
 
+    @Test(arguments: [true, false])
+    func `an owner without a seat is erased, too`(hasHeir: Bool) async throws {
+        try await GroupsWorld.with { world in
+            let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
+            let circle = try await world.sharingCircle(anna, ben)
+            let handles = hasHeir ? "'anna'" : "'anna', 'ben'"
+            try await world.query { connection throws(DatabaseError) in
+                try connection.script(
+                    """
+                    DELETE FROM groups.members WHERE account_id IN
+                        (SELECT id FROM groups.accounts WHERE handle IN (\(handles)))
+                    """
+                )
+            }
+            #expect(await erase(anna, world))
+            try await Self.expectNoTrace(of: anna, in: world)
+            #expect(
+                try await ben.group(circle)?["ownerId"].string == (hasHeir ? "\(ben.id)" : nil)
+            )
+            #expect(
+                try await world.count("SELECT count(*) FROM groups.groups") == (hasHeir ? 1 : 0)
+            )
+        }
+    }
+
     @Test func `an export has everything of the account and nothing of others`() async throws {
         try await GroupsWorld.with { world in
             let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
@@ -112,14 +139,7 @@ import Transit
                 _ = try await person.postFix(circle, latitude: person.id == anna.id ? 1 : 2)
                 _ = try await person.postEvent(circle, place)
             }
-            let reply = await world.process.desk.answer(
-                GroupsRequest(body: .exportAccount(accountID: anna.id))
-            )
-            guard case .exported(let bytes) = reply else {
-                Issue.record("\(reply)")
-                return
-            }
-            let export = JSON(String(decoding: bytes, as: UTF8.self))
+            let export = JSON(try await Self.export(of: anna.id, in: world).text)
             #expect(
                 export.keys
                     == ["username", "friends", "convoys", "circles", "fixes", "places", "events"]
@@ -131,19 +151,80 @@ import Transit
             #expect(export["fixes"].array.map { $0["latitude"].double } == [1])
             #expect(export["places"].array.map { $0["place"]["id"].int } == [7])
             #expect(export["events"].array.map { $0["kind"].string } == ["arrive"])
-            let nobody = await world.process.desk.answer(
-                GroupsRequest(body: .exportAccount(accountID: .random()))
-            )
-            guard case .exported(let empty) = nobody else {
-                Issue.record("\(nobody)")
-                return
-            }
+            let nobody = try await Self.export(of: .random(), in: world)
             #expect(
-                String(decoding: empty, as: UTF8.self)
+                nobody.text
                     == "{\"username\":null,\"friends\":[],\"convoys\":[],\"circles\":[],"
                     + "\"fixes\":[],\"places\":[],\"events\":[]}"
             )
         }
+    }
+
+    @Test func `an export larger than a message comes whole, in pages that each fit one`()
+        async throws
+    {
+        try await GroupsWorld.with { world in
+            let anna = try await world.person("anna")
+            for number in 0..<6 { _ = try await anna.create("circles", "circle \(number)") }
+            for number in 0..<12 { _ = try await anna.create("convoys", "convoy \(number)") }
+            // As many places as six circles may hold, each as large as one may be.
+            try await world.query { connection throws(DatabaseError) in
+                try connection.script(
+                    """
+                    INSERT INTO groups.places SELECT gen_random_uuid(), g.id, g.owner_id, n,
+                        'place', 5, json_build_object('id', n, 'radiusMeters', 5, 'more',
+                        repeat('x', 65480))::text, 1, nextval('groups.turn')
+                    FROM groups.groups g, generate_series(1, 50) n WHERE g.kind = 'Circle';
+                    INSERT INTO groups.events (group_id, seq, id, account_id, place_id, kind,
+                        timestamp_ms)
+                    SELECT g.id, n, gen_random_uuid(), g.owner_id, gen_random_uuid(), 'Arrive', n
+                    FROM groups.groups g, generate_series(1, 500) n WHERE g.kind = 'Circle';
+                    """
+                )
+            }
+            let export = try await Self.export(of: anna.id, in: world)
+            let limit = BusLimits().messageBytes
+            #expect(export.text.utf8.count > limit)
+            #expect(export.largestMessage < limit / 2)
+            let object = try #require(
+                try JSONSerialization.jsonObject(with: Data(export.text.utf8)) as? [String: Any]
+            )
+            for (name, count) in [("circles", 6), ("convoys", 12), ("places", 300)] {
+                let values = try #require(object[name] as? [[String: Any]])
+                #expect(values.count == count)
+                #expect(Set(values.compactMap { $0["id"] as? String }).count == count)
+            }
+            #expect((object["events"] as? [Any])?.count == 3000)
+        }
+    }
+
+    @Test(arguments: ["", "x", "-1", "9", "0/", "0/x/1", "0//1", "0/1", "3/\(UniqueID.random())/x"])
+    func `what names no page is refused`(after: String) async throws {
+        try await GroupsWorld.with { world in
+            let request = GroupsRequest(body: .exportAccount(accountID: .random(), after: after))
+            #expect(await world.process.desk.answer(request) == .refused(.invalid))
+        }
+    }
+
+    /// All pages of an export, and the bytes of the largest message that carried one.
+    private static func export(
+        of account: UniqueID,
+        in world: GroupsWorld
+    ) async throws -> (text: String, largestMessage: Int) {
+        var bytes: [UInt8] = []
+        var largest = 0
+        var after: String?
+        repeat {
+            let request = GroupsRequest(body: .exportAccount(accountID: account, after: after))
+            let reply = await world.process.desk.answer(request.encoded(), trace: request.trace)
+            largest = max(largest, reply.count)
+            guard case .exported(let page) = try GroupsReply(decoding: reply).body else {
+                throw Late(what: "a page")
+            }
+            bytes += page.json
+            after = page.next
+        } while after != nil
+        return (String(decoding: bytes, as: UTF8.self), largest)
     }
 
     /// Looks for an account's id in every column of every table.

@@ -136,6 +136,95 @@ import Transit
         }
     }
 
+    /// What happened since an event was reported for the first time.
+    enum Since: CaseIterable, Sendable {
+        case placeGone, placeRenamed, paused, crowdedOut, cameBack
+    }
+
+    @Test(arguments: Since.allCases)
+    func `a repeat gets the first answer, whatever happened since (decision 9)`(
+        since: Since
+    ) async throws {
+        try await GroupsWorld.with { world in
+            let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
+            let circle = try await world.sharingCircle(anna, ben)
+            let place = try await anna.putPlace(circle, name: "Home")
+            let key = ",\"clientEventId\":\"\(UniqueID.random())\""
+            let first = try await ben.postEvent(circle, place, more: key)
+            #expect(first.text("placeName") == "Home")
+            switch since {
+            case .placeGone:
+                #expect(try await anna.delete("/api/circle-places/\(place)").status == 204)
+            case .placeRenamed: _ = try await anna.putPlace(circle, name: "Work")
+            case .paused: try await ben.share(circle, false)
+            case .crowdedOut:
+                // As after five hundred of another member.
+                try await world.query { connection throws(DatabaseError) in
+                    try connection.script(
+                        """
+                        UPDATE groups.groups SET event_seq = event_seq + 500;
+                        """
+                    )
+                }
+                _ = try await anna.postEvent(circle, place)
+                #expect(try await world.count("SELECT count(*) FROM groups.events") == 1)
+            case .cameBack:
+                #expect(try await ben.leave(circle).status == 204)
+                try await anna.invite(ben, to: circle)
+                try await ben.accept(circle)
+                try await ben.share(circle)
+            }
+            world.relays.clear()
+            let events = try await world.count("SELECT count(*) FROM groups.events")
+            let again = try await ben.postEvent(circle, place, "depart", more: key)
+            #expect(again.status == 200)
+            #expect(again.body == first.body)
+            #expect(world.relays.events.isEmpty)
+            #expect(try await world.count("SELECT count(*) FROM groups.events") == events)
+        }
+    }
+
+    @Test func `what a pause threw away is new when it comes again`() async throws {
+        try await GroupsWorld.with { world in
+            let anna = try await world.person("anna")
+            let circle = try await world.sharingCircle(anna)
+            let place = try await anna.putPlace(circle)
+            let key = ",\"clientEventId\":\"\(UniqueID.random())\""
+            try await anna.share(circle, false)
+            #expect(try await anna.postEvent(circle, place, more: key).status == 204)
+            try await anna.share(circle)
+            #expect(try await anna.postEvent(circle, place, more: key).status == 200)
+        }
+    }
+
+    @Test func `of each member the newest five hundred answers stay`() async throws {
+        try await GroupsWorld.with { world in
+            let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
+            let circle = try await world.sharingCircle(anna, ben)
+            let place = try await anna.putPlace(circle)
+            let keys = (0..<3).map { _ in ",\"clientEventId\":\"\(UniqueID.random())\"" }
+            let bens = try await ben.postEvent(circle, place, more: keys[0])
+            let first = try await anna.postEvent(circle, place, more: keys[1])
+            _ = try await anna.postEvent(circle, place, more: keys[2])
+            try await world.query { connection throws(DatabaseError) in
+                try connection.script(
+                    """
+                    INSERT INTO groups.event_answers
+                    SELECT g.id, g.owner_id, gen_random_uuid(), n, gen_random_uuid(),
+                        gen_random_uuid(), '', 'Arrive', 1
+                    FROM groups.groups g, generate_series(4, 501) n;
+                    UPDATE groups.groups SET event_seq = 501;
+                    """
+                )
+            }
+            #expect(try await anna.postEvent(circle, place, more: keys[1]).body == first.body)
+            let new = ",\"clientEventId\":\"\(UniqueID.random())\""
+            _ = try await anna.postEvent(circle, place, more: new)
+            #expect(try await anna.postEvent(circle, place, more: keys[1]).body != first.body)
+            #expect(try await ben.postEvent(circle, place, more: keys[0]).body == bens.body)
+        }
+    }
+
     @Test func `the newest five hundred stay, by number (decision 25)`() async throws {
         try await GroupsWorld.with { world in
             let anna = try await world.person("anna")

@@ -1,3 +1,5 @@
+import Messages
+import TestKit
 import Testing
 import Transit
 
@@ -138,6 +140,26 @@ import Transit
                 try await anna.post("/api/friends/requests/x/respond", "{\"accept\":true}").status
                     == 404
             )
+        }
+    }
+
+    @Test func `an erased person whom auth still names is as one who never was`() async throws {
+        try await GroupsWorld.with { world in
+            let (anna, cleo) = (try await world.person("anna"), try await world.person("cleo"))
+            let circle = try await anna.create("circles")
+            let nobody = try await anna.ask(anyone: "nobody")
+            #expect(nobody.code == "user.not_found_by_username")
+            world.directory.add(cleo)
+            let erasure = EraseAccount(accountID: cleo.id, receivedAt: world.clock.now)
+            #expect(await world.process.desk.erase(erasure))
+            let asked = try await anna.ask(anyone: "cleo")
+            let invited = try await anna.tryToInvite("cleo", to: circle)
+            for answer in [asked, invited] {
+                #expect(answer.status == 404)
+                #expect(answer.body == nobody.body)
+            }
+            #expect(world.directory.asked == ["nobody", "cleo", "cleo"])
+            try await ErasureTests.expectNoTrace(of: cleo, in: world)
         }
     }
 

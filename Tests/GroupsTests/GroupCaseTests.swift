@@ -90,7 +90,28 @@ import Transit
         }
     }
 
-    @Test(arguments: ["a", String(repeating: "é", count: 40), "🚗 Fährt \"los\" \\ jetzt"])
+    /// What is not seen, or makes what is seen something else.
+    static let invisible = [
+        "a\u{200B}b", "a\u{202E}b", "\u{2066}a", "a\u{FEFF}", "a\u{AD}b", "a\u{85}b",
+        "a\u{7F}", "a\\u0007b", "a\\u001Bb", "a\\nb", "a\u{2028}b", "a\u{2029}b", "\u{3164}",
+        "\u{E0041}a", "\u{200D}", "\u{200C} \u{200D}", "\u{FE0F}",
+    ]
+
+    @Test(arguments: invisible) func `a name is what one sees`(name: String) async throws {
+        try await GroupsWorld.with { world in
+            let anna = try await world.person("anna")
+            for collection in ["circles", "convoys"] {
+                let answer = try await anna.post("/api/\(collection)", "{\"name\":\"\(name)\"}")
+                #expect(answer.status == 400, "\(name.unicodeScalars.map(\.value))")
+                #expect(answer.code == "group.name_invalid")
+            }
+            #expect(try await world.count("SELECT count(*) FROM groups.groups") == 0)
+        }
+    }
+
+    @Test(arguments: [
+        "a", String(repeating: "é", count: 40), "🚗 Fährt \"los\" \\ jetzt", "❤️ 👨‍👩‍👧‍👦", "می‌خواهم", "日本語",
+    ])
     func `a name of 1 to 40 characters comes back as it was`(name: String) async throws {
         try await GroupsWorld.with { world in
             let anna = try await world.person("anna")

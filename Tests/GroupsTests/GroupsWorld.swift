@@ -200,6 +200,7 @@ final class GroupsProcess: Sendable {
     let port: Int
     let desk: GroupsDesk
     let endpoints: [Endpoint]
+    let housekeeping: Housekeeping
     let metrics = Metrics()
     let http: HTTPClient
     let log: LogLines
@@ -225,6 +226,7 @@ final class GroupsProcess: Sendable {
         )
         desk = parts.desk
         endpoints = parts.endpoints
+        housekeeping = parts.housekeeping
         server = try HTTPServer(
             endpoints: parts.endpoints,
             authorizer: TestTokens(clock: outside.clock.application).verifier([.member]),

@@ -43,12 +43,7 @@ extension GroupsWorld {
         }
         do {
             try await eventually("\(waiting) transactions wait") {
-                try await self.count(
-                    """
-                    SELECT count(*) FROM pg_stat_activity
-                    WHERE datname = current_database() AND wait_event_type = 'Lock'
-                    """
-                ) >= waiting
+                try await self.waiting() >= waiting
             }
             try await whileHeld()
         } catch {
@@ -59,6 +54,16 @@ extension GroupsWorld {
         try await running.value
         try await holder.value
         await pool.close()
+    }
+
+    /// Transactions that wait for a lock now.
+    func waiting() async throws -> Int {
+        try await count(
+            """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock'
+            """
+        )
     }
 }
 

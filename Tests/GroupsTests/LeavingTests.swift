@@ -51,6 +51,44 @@ import Transit
         }
     }
 
+    /// How the last one of whom there is a row goes.
+    enum LastExit: CaseIterable, Sendable { case leave, decline, leaveInvitation, unfriend }
+
+    @Test(arguments: LastExit.allCases)
+    func `a circle that nobody can enter again goes with its name and events`(
+        exit: LastExit
+    ) async throws {
+        try await GroupsWorld.with { world in
+            let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
+            try await world.befriend(anna, ben)
+            let circle = try await anna.create("circles")
+            let place = try await anna.putPlace(circle)
+            try await anna.share(circle)
+            #expect(try await anna.postEvent(circle, place).status == 200)
+            try await anna.invite(ben, to: circle)
+            if exit == .leave { try await ben.accept(circle) }
+            #expect(try await anna.leave(circle).status == 204)
+            func groups() async throws -> Int {
+                try await world.process.housekeeping.tidy()
+                return try await world.count(
+                    """
+                    SELECT (SELECT count(*) FROM groups.groups)
+                        + (SELECT count(*) FROM groups.events)
+                    """
+                )
+            }
+            // Someone may still come in.
+            #expect(try await groups() == 2)
+            switch exit {
+            case .leave, .leaveInvitation: #expect(try await ben.leave(circle).status == 204)
+            case .decline: #expect(try await ben.respond(circle, accept: false).status == 200)
+            case .unfriend: #expect(try await ben.unfriend(anna).status == 204)
+            }
+            #expect(try await world.count("SELECT count(*) FROM groups.groups") == 1)
+            #expect(try await groups() == 0)
+        }
+    }
+
     @Test func `who leaves an invitation needs no answer and tells no relay (decision 20)`()
         async throws
     {

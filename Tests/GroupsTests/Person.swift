@@ -55,6 +55,10 @@ struct Person: Sendable {
         return try #require(answer.text("status"), "\(answer)")
     }
 
+    func ask(anyone handle: String) async throws -> Answer {
+        try await post("/api/friends/requests", "{\"username\":\"\(handle)\"}")
+    }
+
     /// Makes a group; its id.
     func create(_ collection: String, _ name: String = "Family") async throws -> String {
         let answer = try await post("/api/\(collection)", "{\"name\":\"\(name)\"}")

@@ -108,6 +108,57 @@ import Web
         }
     }
 
+    @Test(arguments: GroupCaseTests.invisible)
+    func `a place's name is what one sees, too`(name: String) async throws {
+        try await GroupsWorld.with { world in
+            let anna = try await world.person("anna")
+            let circle = try await anna.create("circles")
+            let answer = try await anna.post(
+                "/api/circles/\(circle)/places",
+                "{\"place\":{\"id\":1,\"name\":\"\(name)\",\"radiusMeters\":5}}"
+            )
+            #expect(answer.status == 400, "\(name.unicodeScalars.map(\.value))")
+            #expect(answer.code == "circle_place.name_invalid")
+            #expect(try await world.count("SELECT count(*) FROM groups.places") == 0)
+        }
+    }
+
+    @Test(arguments: [(61, 200), (62, 400)])
+    func `what rides along nests as deep as the list can still be read`(
+        depth: Int,
+        status: Int
+    ) async throws {
+        try await GroupsWorld.with { world in
+            let anna = try await world.person("anna")
+            let circle = try await anna.create("circles")
+            // The place itself is the first level.
+            let (open, close) = (depth - 1, depth - 1)
+            let deep = String(repeating: "[", count: open) + String(repeating: "]", count: close)
+            let place = "{\"id\":1,\"radiusMeters\":5,\"deep\":\(deep)}"
+            let path = "/api/circles/\(circle)/places"
+            let answer = try await anna.post(path, "{\"place\":\(place)}")
+            #expect(answer.status == status)
+            let list = try await anna.get(path).body
+            #expect(list.contains(place) == (status == 200))
+            // Any reader of ours that takes 64 levels can read it.
+            _ = try JSONValue(parsing: Array(list.utf8), maximumDepth: 64)
+        }
+    }
+
+    @Test(arguments: ["1e999999", "-1e400"])
+    func `a number that no reader of the list could hold is refused`(number: String) async throws {
+        try await GroupsWorld.with { world in
+            let anna = try await world.person("anna")
+            let circle = try await anna.create("circles")
+            let answer = try await anna.post(
+                "/api/circles/\(circle)/places",
+                "{\"place\":{\"id\":1,\"radiusMeters\":5,\"more\":\(number)}}"
+            )
+            #expect(answer.status == 400)
+            #expect(answer.code == "json.invalid")
+        }
+    }
+
     @Test func `the newest fifty of each owner stay`() async throws {
         try await GroupsWorld.with { world in
             let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))

@@ -35,6 +35,16 @@ import Web
         #expect(refused(limits, .random(), "192.0.2.1") == 1)
     }
 
+    @Test func `the addresses of one IPv6 network are one caller`() {
+        let limits = RequestLimits(uptime: { 0 })
+        for number in 0..<400 {
+            let address = "2001:db8:1:2:\(number)::\(number)"
+            #expect(refused(limits, .random(), address) == nil)
+        }
+        #expect(refused(limits, .random(), "2001:db8:1:2::1") == 1)
+        #expect(refused(limits, .random(), "2001:db8:1:3::1") == nil)
+    }
+
     @Test func `an account has 600 at once and 200 in ten seconds, from wherever`() {
         let uptime = Uptime()
         let limits = RequestLimits(uptime: { uptime.now })

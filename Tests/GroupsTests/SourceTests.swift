@@ -52,6 +52,35 @@ import Web
         #expect(!locked.isEmpty)
     }
 
+    /// Who may say what stands in a group, besides the gate itself: whoever has its answer or the
+    /// group's lock, who makes a group, and who forgets or hands out what is one account's own.
+    private static let tellers: [String: String] = [
+        "Fixes/FixStore.swift": "Pass", "Fixes/FixLook.swift": "Look",
+        "Places/PlaceStore.swift": "Pass", "Places/PlaceLook.swift": "Look",
+        "Events/EventStore.swift": "Pass", "Events/PlaceEvent.swift": "Look",
+        "Events/EventAnswers.swift": "Pass",
+        "Sharing/Sharing.swift": "Pass", "Audience/Audience.swift": "Survey",
+        "Memberships/GroupList.swift": "Survey", "Relay/GroupViews.swift": "Survey",
+        "Memberships/Invitation.swift": "LockedGroup or Pass",
+        "Memberships/Departure.swift": "LockedGroup", "Friends/Severance.swift": "LockedGroup",
+        "Memberships/NewGroup.swift": "makes it", "Erasure/Erasure.swift": "LockedGroup",
+        "Erasure/ExportPart.swift": "Survey, and an account's own events",
+    ]
+
+    @Test func `no other file reads or writes what is in a group`() throws {
+        let table = #/(FROM|JOIN|INTO|UPDATE) groups\.(members|fixes|places|event(s|_answers))\b/#
+        let files = Set(
+            try Self.lines(of: "groups") { $0.contains(table) }
+                .map { String($0.prefix { $0 != ":" }) }
+                .filter { !$0.hasPrefix("Gate/") }
+        )
+        #expect(files == Set(Self.tellers.keys))
+        // What comes of a look or a survey is run by the gate alone.
+        let runs = try Self.lines(of: "groups") { $0.contains(#/\b(look|survey)\.sql\b/#) }
+        #expect(runs.allSatisfy { $0.hasPrefix("Gate/") }, "\(runs)")
+        #expect(runs.count == 2)
+    }
+
     @Test func `every path of groups leads there through the gateway`() async throws {
         struct Table: Decodable {
             struct Route: Decodable {
@@ -87,6 +116,7 @@ import Web
             let relay = world.database.open(connections: 1, role: "alongside_relay")
             for table in [
                 "accounts", "friendships", "groups", "members", "fixes", "places", "events",
+                "event_answers",
             ] {
                 let error = await #expect(throws: DatabaseError.self) {
                     try await relay.withConnection { connection throws(DatabaseError) in
@@ -128,7 +158,20 @@ import Web
                 "/api/circles/\(circle)/events", "/api/circles/x/events",
             ] {
                 let answer = try await anna.get(path)
-                #expect(answer.headers.first("Cache-Control") == "no-store", "\(path)")
+                #expect(answer.headers.values("Cache-Control") == ["no-store"], "\(path)")
+            }
+            // What is refused before it gets here, too: no method, no path, no token, no role.
+            let stranger = Person(id: .random(), handle: "", token: "", process: world.process)
+            let token = TestTokens(clock: world.clock.application).token(.rider)
+            let rider = Person(id: .random(), handle: "", token: token, process: world.process)
+            let refused = [
+                try await anna.put("/api/friends", "{}"), try await anna.get("/api/friends/x/y"),
+                try await stranger.get("/api/friends"), try await rider.get("/api/friends"),
+                try await anna.post("/api/circles", String(repeating: " ", count: 100_000)),
+            ]
+            #expect(refused.map(\.status) == [405, 404, 401, 403, 413])
+            for answer in refused {
+                #expect(answer.headers.values("Cache-Control") == ["no-store"], "\(answer)")
             }
         }
     }

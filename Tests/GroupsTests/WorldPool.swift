@@ -36,7 +36,7 @@ final class WorldPool: Sendable {
             try connection.script(
                 """
                 TRUNCATE groups.accounts, groups.erased_accounts, groups.friendships, groups.groups,
-                    groups.members, groups.fixes, groups.places, groups.events
+                    groups.members, groups.fixes, groups.places, groups.events, groups.event_answers
                 """
             )
         }

@@ -7,9 +7,9 @@ extension RandomValues {
     mutating func groupMessages() -> [any WireMessage] {
         [
             groupsRequest(), groupsReply(), relayRequest(),
-            RelayReply(requestID: id(), trace: trace(), body: bool() ? .takenAway : .refused),
+            relayReply(),
             GroupChange(trace: trace(), groupID: id(), version: next(), isGone: bool()),
-            liveFix(), placeEvent(),
+            liveFix(), placeEvent(), presence(), news(),
         ]
     }
 
@@ -30,7 +30,7 @@ extension RandomValues {
         case 1: body = .views(groupIDs: list { $0.id() }, accountIDs: list { $0.id() })
         case 2: body = .sweep(accountIDs: list { $0.id() })
         case 3: body = .storeFixes(list { AccountFix(accountID: $0.id(), fix: $0.fix()) })
-        default: body = .exportAccount(accountID: id())
+        default: body = .exportAccount(accountID: id(), after: maybe { $0.text() })
         }
         return GroupsRequest(requestID: id(), trace: trace(), body: body)
     }
@@ -45,7 +45,9 @@ extension RandomValues {
         case 1: body = .views(list { $0.view() })
         case 2: body = .versions(list { GroupVersion(groupID: $0.id(), version: $0.next()) })
         case 3: body = .stored
-        case 4: body = .exported(list { UInt8(truncatingIfNeeded: $0.next()) })
+        case 4:
+            let json = list { UInt8(truncatingIfNeeded: $0.next()) }
+            body = .exported(ExportPage(json: json, next: maybe { $0.text() }))
         default:
             body = .refused(GroupsReply.Refusal.allCases.randomElement(using: &self) ?? .failed)
         }
@@ -77,7 +79,72 @@ extension RandomValues {
                 reason: Withdrawal.Reason.allCases.randomElement(using: &$0) ?? .left
             )
         }
-        return RelayRequest(requestID: id(), trace: trace(), body: .takeAway(withdrawals))
+        return RelayRequest(
+            requestID: id(),
+            trace: trace(),
+            body: bool() ? .takeAway(withdrawals) : .checkSessions
+        )
+    }
+
+    private mutating func relayReply() -> RelayReply {
+        let bodies: [RelayReply.Body] = [.takenAway, .sessionsChecked, .refused]
+        return RelayReply(
+            requestID: id(),
+            trace: trace(),
+            body: bodies.randomElement(using: &self) ?? .refused
+        )
+    }
+
+    private mutating func presence() -> RelayPresence {
+        RelayPresence(
+            trace: trace(),
+            entries: list { RelayPresence.Entry(accountID: $0.id(), claim: $0.next()) }
+        )
+    }
+
+    private mutating func news() -> RelayNews {
+        let body: RelayNews.Body
+        switch next() % 3 {
+        case 0: body = .fix(relayedFix())
+        case 1:
+            let candidates = list { values in
+                RelayedVote.Candidate(
+                    latitude: values.number(),
+                    longitude: values.number(),
+                    distanceMeters: values.maybe { $0.number() },
+                    durationSeconds: values.maybe { $0.number() },
+                    name: values.maybe { $0.text() }
+                )
+            }
+            body = .vote(
+                RelayedVote(
+                    accountID: id(),
+                    groupID: id(),
+                    version: next(),
+                    ballot: candidates.isEmpty ? .vote(count()) : .offer(candidates)
+                )
+            )
+        default:
+            body = .departure(
+                RelayedDeparture(accountID: id(), claim: next(), groupIDs: list { $0.id() })
+            )
+        }
+        return RelayNews(trace: trace(), body: body)
+    }
+
+    private mutating func relayedFix() -> RelayedFix {
+        RelayedFix(
+            accountID: id(),
+            latitude: number(),
+            longitude: number(),
+            headingDegrees: maybe { $0.number() },
+            speedKilometersPerHour: maybe { $0.number() },
+            timestampMilliseconds: time(),
+            receivedAtMilliseconds: time(),
+            ttlSeconds: count(),
+            isKnown: bool(),
+            groups: list { GroupVersion(groupID: $0.id(), version: $0.next()) }
+        )
     }
 
     private mutating func liveFix() -> LiveFix {

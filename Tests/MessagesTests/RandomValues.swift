@@ -315,8 +315,8 @@ struct RandomValues: RandomNumberGenerator {
                     tripID: TripID($0.text()),
                     startDate: $0.maybe { $0.date() },
                     vehicleID: VehicleID($0.text()),
-                    latitude: $0.number(),
-                    longitude: $0.number(),
+                    latitude: $0.maybe { $0.number() },
+                    longitude: $0.maybe { $0.number() },
                     timestamp: $0.time(),
                     source: $0.bool() ? .agency : .driver
                 )
@@ -400,6 +400,14 @@ struct RandomValues: RandomNumberGenerator {
         )
     }
 
+    mutating func accountData() -> AccountDataAnswer {
+        AccountDataAnswer(
+            trace: trace(),
+            body: bool()
+                ? .part(Array(text().utf8), next: maybe { $0.text() }) : .unavailable
+        )
+    }
+
     /// One message of each kind.
     mutating func everyMessage() -> [any WireMessage] {
         [
@@ -407,6 +415,7 @@ struct RandomValues: RandomNumberGenerator {
             revocations(), accountQuery(), accountAnswer(),
             EraseAccount(trace: trace(), accountID: id(), receivedAt: time()),
             EraseAccountAnswer(trace: trace(), isClean: bool()),
+            AccountDataQuery(trace: trace(), accountID: id(), cursor: text()), accountData(),
             agencyFeeds(),
         ] + groupMessages()
     }

@@ -163,10 +163,16 @@ func answering(
 func withIngest(
     answering outcome: FakeVerifiers.Outcome,
     authorizer: (any Authorizer)? = nil,
+    publishedInterval: Int? = nil,
     _ body: (IngestProcess) async throws -> Void
 ) async throws {
     let always: @Sendable (FakeVerifiers.Ask, Int) -> FakeVerifiers.Outcome = { _, _ in outcome }
-    try await withIngest(always, authorizer: authorizer, body)
+    try await withIngest(
+        always,
+        authorizer: authorizer,
+        publishedInterval: publishedInterval,
+        body
+    )
 }
 
 /// Runs the rider API in this process; verifier `a` owns every slot.
@@ -175,6 +181,7 @@ func withIngest(
     authorizer: (any Authorizer)? = nil,
     agencies: AgencyBoard = AgencyBoard(),
     isEnabled: Bool = true,
+    publishedInterval: Int? = nil,
     _ body: (IngestProcess) async throws -> Void
 ) async throws {
     let clock = ManualClock(IngestProcess.now)
@@ -182,8 +189,10 @@ func withIngest(
     let verifiers = FakeVerifiers(script)
     let client = VerifierClient(verifiers.transport, metrics: Metrics())
     client.heard(.of("a"))
+    var riders = RiderEndpoints(verifiers: client, now: { clock.now })
+    if let publishedInterval { riders.cadence.publishedIntervalSeconds = publishedInterval }
     let server = try HTTPServer(
-        endpoints: (isEnabled ? RiderEndpoints(verifiers: client, now: { clock.now }).all : [])
+        endpoints: (isEnabled ? riders.all : [])
             + AdminEndpoints(
                 verifiers: isEnabled ? client : nil,
                 agencies: agencies,

@@ -71,6 +71,30 @@ import Web
         }
     }
 
+    @Test(
+        arguments: [(false, nil, 5), (true, nil, 15), (true, 8, 8), (false, 8, 5)]
+            as [(Bool, Int?, Int)]
+    )
+    func `names the interval to go on with, longer once the ride is published`(
+        isPublished: Bool,
+        setting: Int?,
+        seconds: Int
+    ) async throws {
+        var batch = Self.accepted
+        batch.published = isPublished
+        batch.ended = false
+        batch.endReason = ""
+        try await withIngest(answering: .reply(.accepted(batch)), publishedInterval: setting) {
+            ingest async throws in
+            let point = "{\"latitude\":1,\"longitude\":2,\"speed\":9,\"timestamp\":5}"
+            let answer = try await ingest.post(
+                "rides/\(Self.ride)/positions",
+                "{\"positions\":[\(point)]}"
+            )
+            #expect(answer.text.hasSuffix(",\"report_interval_seconds\":\(seconds)}"))
+        }
+    }
+
     static let timestamp = "each position needs a timestamp"
     static let coordinates = "latitude and longitude must be valid coordinates"
     @Test(arguments: [

@@ -23,6 +23,8 @@ import Web
                 """
             let answer = try await ingest.post("rides", body)
             #expect(answer.status == 201)
+            // What phones may pack their reports with.
+            #expect(answer.headers.first("Accept-Encoding") == "gzip")
             let ask = try #require(ingest.verifiers.asks.first)
             guard case .start(let start) = ask.request.body else {
                 Issue.record("no start: \(ask)")

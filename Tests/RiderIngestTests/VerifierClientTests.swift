@@ -1,5 +1,6 @@
 import Bus
 import Messages
+import ServiceKit
 import Synchronization
 import Telemetry
 import TestKit
@@ -102,6 +103,14 @@ import Web
         }
         #expect(client.waitingRequests == 0)
         #expect(await client.ask(body, slot: Slot(9), trace: .random()) == .erased)
+    }
+
+    @Test func `the server admits as many as may wait for verifiers, and some more`() {
+        // Else it would refuse before the client does, which knows what verifiers can take.
+        #expect(VerifierClient.waitingLimit == 2000)
+        #expect(RiderIngest.maximumWaitingRequests >= VerifierClient.waitingLimit + 256)
+        #expect(RiderIngest.parts([]).maximumWaitingRequests == RiderIngest.maximumWaitingRequests)
+        #expect(RiderIngest.parts([]).maximumConnections == RiderIngest.maximumWaitingRequests)
     }
 
     @Test func `no owner in time is 503 with Retry-After 2`() async throws {

@@ -202,25 +202,27 @@ struct GatewayTests {
         configuration.trustsProxyHeaders = true
         let server = try HTTPServer(endpoints: seen.endpoints, configuration: configuration)
         let behind = try server.start()
-        let ports = try LoopbackPort.free(2)
+        let port = try LoopbackPort.free(1)[0]
+        let down = try RefusingPort()
         let gateway = Gateway(
             routes: try RouteTable(file: ProjectPaths.root + "/deploy/routes.json"),
             upstreams: [
                 "auth": .addresses(["127.0.0.1:\(behind)"]),
-                "feed": .addresses(["127.0.0.1:\(ports[1])"]),
+                "feed": .addresses(["127.0.0.1:\(down.number)"]),
             ],
             site: .local(
                 bind: "127.0.0.1",
-                port: ports[0],
+                port: port,
                 supervisor: "127.0.0.1:\(behind)"
             ),
             retryDuration: "200ms"
         )
         let caddy = try RunningCaddy(gateway.caddyfile)
         defer { caddy.stop() }
-        try await caddy.waitUntilListening(on: ports[0])
+        try await caddy.waitUntilListening(on: port)
         seen.forget()
-        try await body(ports[0], seen)
+        try await body(port, seen)
+        withExtendedLifetime(down) {}
         await server.shutdown(within: .zero)
     }
 }

@@ -28,6 +28,9 @@ final class RunningCaddy {
         try process.run()
     }
 
+    /// The certificate of the authority that it is for itself (`tls internal`).
+    var authority: String { folder + "/caddy/pki/authorities/local/root.crt" }
+
     func waitUntilListening(on port: Int) async throws {
         let deadline = ContinuousClock.now + .seconds(20)
         while true {

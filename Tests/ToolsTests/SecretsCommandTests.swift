@@ -134,6 +134,7 @@ import Testing
 
     private static let tables = [
         "auth": "accounts", "verifier": "rides", "feed": "drivers", "groups": "members",
+        "relay": "claims",
     ]
 
     private func reads(_ table: String, _ pool: Database) async throws -> Bool {

@@ -56,6 +56,38 @@ import Transit
     }
 }
 
+/// What the services of `alongside up` hold of the fleet's secret.
+@Suite struct ServiceKeysTests {
+    private let environment = [
+        "JWT_SECRET": TestTokens.secret.revealed(), "JWT_SECRET_FILE": "/keys/jwt-secret",
+        "LOG_LEVEL": "info",
+    ]
+
+    private func keys(_ settings: [String: String]) throws -> ServiceKeys {
+        ServiceKeys(try UpSettings.table.read(environment: settings), secret: TestTokens.secret)
+    }
+
+    @Test(arguments: Fleet.definitions.map(\.name))
+    func `only who signs tokens gets the secret, others their keys`(name: String) throws {
+        let service = try #require(Fleet.definitions.first { $0.name == name })
+        let own = try keys([:]).environment(environment, for: service)
+        #expect(own["LOG_LEVEL"] == "info")
+        #expect((own["JWT_SECRET"] != nil) == (name == "auth"))
+        #expect((own["JWT_SECRET_FILE"] != nil) == (name == "auth"))
+        let families = KeyFamily.allCases.filter {
+            own["JWT_KEY_\($0.rawValue.uppercased())"] != nil
+        }
+        #expect(Set(families) == (name == "auth" ? [] : service.keyFamilies))
+    }
+
+    @Test func `who accepts raw tokens keeps the secret`() throws {
+        let keys = try keys(["JWT_ACCEPT_RAW": "1"])
+        for service in Fleet.definitions {
+            #expect(keys.environment(environment, for: service) == environment)
+        }
+    }
+}
+
 /// `alongside revoke`.
 @Suite(.timeLimit(.minutes(1))) struct RevokeCommandTests {
     /// Runs the command on a thread of its own, as it blocks.

@@ -28,6 +28,8 @@ enum RiderCall: Hashable {
 actor FakeRideTransport: RideTransport {
     enum Reply {
         case answer(Int, String)
+        /// An answer with what its headers say.
+        case full(RiderResponse)
         case failure
         /// No answer until ``release()`` or until the caller is cancelled.
         case held
@@ -84,6 +86,8 @@ actor FakeRideTransport: RideTransport {
         switch reply {
         case .answer(let status, let body):
             return RiderResponse(status: status, body: Data(body.utf8))
+        case .full(let response):
+            return response
         case .failure:
             throw URLError(.networkConnectionLost)
         case .held:

@@ -20,6 +20,10 @@ final class ManualRideClock: RideClock {
 
     private let state = Mutex(State())
 
+    init(now: Date = Date(timeIntervalSince1970: 1_800_000_000)) {
+        state.withLock { $0.now = now }
+    }
+
     var now: Date { state.withLock { $0.now } }
 
     func sleep(for duration: Duration) async throws {

@@ -1,12 +1,13 @@
 import Foundation
 import Testing
+import Web
 
 @testable import VehiclePositionsKit
 
 /// A reporter among fakes, and what tests do with it.
 struct RideFixture {
     let transport = FakeRideTransport()
-    let clock = ManualRideClock()
+    let clock: ManualRideClock
     let locations = FakeLocationSource()
     let store: InMemoryCredentialStore
     let reporter: RideReporter
@@ -16,8 +17,10 @@ struct RideFixture {
 
     init(
         credentials: RiderCredentials? = nil,
+        clock: ManualRideClock = ManualRideClock(),
         configure: (inout RideReporterConfiguration) -> Void = { _ in }
     ) throws {
+        self.clock = clock
         store = InMemoryCredentialStore(credentials)
         var configuration = RideReporterConfiguration(
             serverURL: try #require(URL(string: "https://bus.example")),
@@ -60,9 +63,18 @@ struct RideFixture {
 
     /// The number of positions in each upload so far.
     func uploads() async throws -> [Int] {
+        try await uploadedTimes().map(\.count)
+    }
+
+    /// The times of the positions in each upload so far.
+    func uploadedTimes() async throws -> [[Int64]] {
         try await transport.requests(.positions).map { request in
-            let body = try #require(request.body)
-            return try JSONDecoder().decode(PositionsBody.self, from: body).positions.count
+            var body = try #require(request.body)
+            if request.contentEncoding == "gzip" {
+                body = Data(try Web.Gzip.inflate(Array(body), limit: 1 << 16))
+            }
+            return try JSONDecoder().decode(PositionsBody.self, from: body).positions
+                .map(\.timestamp)
         }
     }
 }

@@ -102,4 +102,61 @@ import Testing
             #expect(uploads.takeOnTick()?.count == 1)
         }
     }
+
+    @Test func `a clock that was set back puts no end off by as much`() throws {
+        var conditions = try conditions()
+        let still = sample(0, isStationary: true)
+        #expect(conditions.receive(still, now: epoch) == nil)
+        let hourAgo = epoch.addingTimeInterval(-3600)
+        #expect(conditions.check(at: hourAgo) == nil)
+        #expect(conditions.check(at: hourAgo.addingTimeInterval(599)) == nil)
+        #expect(conditions.check(at: hourAgo.addingTimeInterval(600)) == .stationary)
+        var uploads = UploadSchedule(
+            intervalSeconds: 5,
+            batchSize: 12,
+            failureTimeout: .seconds(60)
+        )
+        uploads.append(try position(0), now: epoch)
+        for (seconds, hasFailed) in [(0.0, false), (-3600, false), (-3541, false), (-3540, true)] {
+            let now = epoch.addingTimeInterval(seconds)
+            _ = uploads.takeOnTick()
+            let step = uploads.finish(.failed(retryAfter: nil), now: now)
+            #expect((step == .giveUp) == hasFailed)
+        }
+    }
+
+    @Test func `leaves out readings that measure nothing`() throws {
+        for value in [-1.0, -.infinity, .infinity, .nan, 1e308, 1_000_001] {
+            let fix = LocationSample(
+                coordinate: Coordinate(latitude: 0, longitude: 0),
+                horizontalAccuracy: value,
+                speed: value,
+                course: value,
+                timestamp: epoch
+            )
+            let position = try #require(RiderPosition(fix))
+            #expect(position.accuracy == nil && position.speed == nil && position.bearing == nil)
+            #expect(throws: Never.self) {
+                try RiderClient.encoder.encode(PositionsBody(positions: [position]))
+            }
+        }
+        let nowhere: [(Double, Double)] = [
+            (.nan, 0), (0, .nan), (91, 0), (-90.001, 0), (0, 180.001), (.infinity, 0),
+        ]
+        for (latitude, longitude) in nowhere {
+            let place = Coordinate(latitude: latitude, longitude: longitude)
+            #expect(RiderPosition(LocationSample(coordinate: place, timestamp: epoch)) == nil)
+            var conditions = try conditions()
+            let fix = LocationSample(coordinate: place, timestamp: epoch)
+            #expect(conditions.receive(fix, now: epoch) == nil)
+            #expect(conditions.firstFix == nil)
+        }
+        for time in [Double.nan, .infinity, -.infinity, 0, -5, 1e12] {
+            let fix = LocationSample(
+                coordinate: Coordinate(latitude: 0, longitude: 0),
+                timestamp: Date(timeIntervalSince1970: time)
+            )
+            #expect(RiderPosition(fix) == nil)
+        }
+    }
 }

@@ -160,16 +160,123 @@ import Testing
         #expect(ride.store.load()?.installationID == installation)
     }
 
-    @Test func `follows the interval the server names during the ride`() async throws {
+    @Test(arguments: [
+        ("15", 15), ("5", 5), ("0", 1), ("-7", 1), ("99999", 60), ("1e99", 5), ("\"x\"", 5),
+        ("null", 5), ("[]", 5),
+    ])
+    func `follows the interval the server names during the ride`(
+        text: String,
+        seconds: Int
+    ) async throws {
         let ride = try RideFixture()
         let slower = FakeRideTransport.accepted()
-            .replacingOccurrences(of: "\"ended\"", with: "\"report_interval_seconds\":15,\"ended\"")
+            .replacingOccurrences(
+                of: "\"ended\"",
+                with: "\"report_interval_seconds\":\(text),\"ended\""
+            )
         await ride.transport.always(.positions, .answer(200, slower))
         let stream = try await ride.start()
         await ride.locations.feed(ride.fixes(1))
         await ride.clock.pass(.seconds(5))
-        await ride.clock.sleeper(of: .seconds(15))
+        await ride.transport.arrival(of: .positions)
+        await ride.clock.sleeper(of: .seconds(seconds))
         await ride.reporter.end()
         #expect(await stream.ending() == .userRequested)
+    }
+
+    @Test func `goes back to the first interval when the server says so`() async throws {
+        let ride = try RideFixture()
+        func answer(_ seconds: Int) -> FakeRideTransport.Reply {
+            .answer(
+                200,
+                FakeRideTransport.accepted().replacingOccurrences(
+                    of: "\"ended\"",
+                    with: "\"report_interval_seconds\":\(seconds),\"ended\""
+                )
+            )
+        }
+        await ride.transport.next(.positions, answer(15), answer(5))
+        _ = try await ride.start()
+        for seconds in [5, 15, 5] {
+            await ride.locations.feed(ride.fixes(1))
+            await ride.clock.pass(.seconds(seconds))
+        }
+        await ride.transport.arrival(of: .positions, count: 3)
+        await ride.reporter.end()
+    }
+
+    @Test(arguments: [
+        (nil, false, 1), (40, false, 1), (40, true, 40), (0, true, 1), (900, true, 60),
+    ])
+    func `waits as long as a server in trouble asks only when told to`(
+        retryAfter: Int?,
+        honors: Bool,
+        seconds: Int
+    ) async throws {
+        let ride = try RideFixture { $0.honorsRetryAfter = honors }
+        let trouble = RiderResponse(
+            status: 503,
+            body: Data(),
+            retryAfter: retryAfter.map { .seconds($0) }
+        )
+        await ride.transport.next(.positions, .full(trouble))
+        let stream = try await ride.start()
+        await ride.locations.feed(ride.fixes(2))
+        await ride.clock.pass(.seconds(5))
+        await ride.clock.pass(.seconds(seconds))
+        await ride.transport.arrival(of: .positions, count: 2)
+        #expect(try await ride.uploads() == [2, 2])
+        await ride.reporter.end()
+        #expect(await stream.all().contains(.warning(.uploadRetrying(attempt: 1))))
+    }
+
+    @Test func `a longer interval brings as many positions as the first one did`() async throws {
+        let ride = try RideFixture()
+        let slower = FakeRideTransport.accepted()
+            .replacingOccurrences(of: "\"ended\"", with: "\"report_interval_seconds\":15,\"ended\"")
+        let destination = #"{"stop_id":"S","latitude":47.61,"longitude":-122.33}"#
+        await ride.transport.always(
+            .start,
+            .answer(201, FakeRideTransport.started(destination: destination))
+        )
+        await ride.transport.always(.positions, .answer(200, slower))
+        let stream = try await ride.start()
+        await ride.locations.feed(ride.fixes(5))
+        await ride.clock.pass(.seconds(5))
+        await ride.clock.sleeper(of: .seconds(15))
+        await ride.locations.feed(ride.fixes(15))
+        await ride.clock.pass(.seconds(15))
+        await ride.clock.sleeper(of: .seconds(15))
+        #expect(try await ride.uploads() == [5, 5])
+        // One second after the last that counted; the fix that ends the ride is sent all the same.
+        await ride.locations.feed(ride.fixes(1, from: 900))
+        ride.clock.advance(seconds: 1)
+        ride.locations.send(ride.fixes(1, from: 1112))
+        #expect(await stream.ending() == .arrived)
+        let times = try await ride.uploadedTimes()
+        #expect(times.count == 3)
+        #expect(times.last.map { $0.map { $0 - times[0][0] } } == [21])
+    }
+
+    @Test(arguments: [false, true])
+    func `packs its reports for a server that reads them so`(accepts: Bool) async throws {
+        let ride = try RideFixture()
+        let started = RiderResponse(
+            status: 201,
+            body: Data(FakeRideTransport.started().utf8),
+            acceptsGzip: accepts
+        )
+        await ride.transport.always(.start, .full(started))
+        _ = try await ride.start()
+        await ride.locations.feed(ride.fixes(5))
+        await ride.clock.pass(.seconds(5))
+        await ride.transport.arrival(of: .positions)
+        let upload = try #require(await ride.transport.requests(.positions).first)
+        #expect(upload.contentEncoding == (accepts ? "gzip" : nil))
+        #expect(try await ride.uploads() == [5])
+        await ride.reporter.end()
+        // Nothing else is packed: only reports are large.
+        let others = await ride.transport.requests.filter { RiderCall($0) != .positions }
+        #expect(others.allSatisfy { $0.contentEncoding == nil })
     }
 }

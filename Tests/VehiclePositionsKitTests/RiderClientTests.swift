@@ -84,7 +84,10 @@ import Testing
             timestamp: Date(timeIntervalSince1970: 1_756_800_005)
         )
         let positions = [full, bare].compactMap(RiderPosition.init)
-        let outcome = await client.report(positions, rideID: "r", token: "t")
+        let outcome = await client.report(
+            positions,
+            of: RideAddress(rideID: "r", token: "t", acceptsGzip: false)
+        )
         guard case .accepted(let answer) = outcome else {
             Issue.record("\(outcome)")
             return
@@ -197,9 +200,9 @@ import Testing
         (409, #"{"error":"ride ended","end_reason":"new_one"}"#, .gone(.idle)),
         (422, "", .rejected(status: 422)),
         (429, "", .throttled(retryAfter: nil)),
-        (307, "", .failed),
-        (500, "", .failed),
-        (503, "", .failed),
+        (307, "", .failed(retryAfter: nil)),
+        (500, "", .failed(retryAfter: nil)),
+        (503, "", .failed(retryAfter: nil)),
     ])
     func `sorts the answers to an upload`(status: Int, body: String, outcome: UploadOutcome) {
         #expect(

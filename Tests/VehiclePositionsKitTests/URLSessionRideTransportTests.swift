@@ -96,6 +96,81 @@ import FoundationNetworking
         #expect(RedirectPolicy.isSameOrigin(first, second) == follows)
     }
 
+    @Test(arguments: [
+        ("gzip", true), ("br, GZIP;q=0.5", true), ("gzip ; q=1", true), ("identity", false),
+        ("gzip;q=0", false), ("gzip;q=x", false), ("gzipped", false), ("", false),
+    ])
+    func `reads which codings a server takes`(list: String, accepts: Bool) {
+        #expect(URLSessionRideTransport.namesGzip(list) == accepts)
+    }
+
+    @Test func `says how a body is packed`() async throws {
+        let request = RiderRequest(
+            method: "POST",
+            path: "/a",
+            body: Data([1]),
+            contentEncoding: "gzip"
+        )
+        let transport = wire.transport(allowsInsecure: false)
+        let answer = try await transport.send(request, baseURL: URL(string: "https://a.example")!)
+        let sent = try #require(wire.requests.withLock { $0.first })
+        #expect(sent.value(forHTTPHeaderField: "Content-Encoding") == "gzip")
+        #expect(answer.acceptsGzip == false)
+    }
+
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            // A redirect to itself, for ever.
+            "HTTP/1.1 302 Found\r\nLocation: /again\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/1.1 302 Found\r\nLocation: //127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/1.1 302 Found\r\nLocation: \u{0}\r\nContent-Length: 0\r\n\r\n",
+            // Less than was promised, and more.
+            "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nfew",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFF\r\nx",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n20000\r\n"
+                + String(repeating: "x", count: 0x20000) + "\r\n0\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nX-Huge: " + String(repeating: "x", count: 2 << 20) + "\r\n\r\n",
+            // No HTTP, or nothing.
+            "SSH-2.0-OpenSSH_9.2p1\r\n", "\u{0}\u{0}\u{0}", "",
+            "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc",
+        ]
+    )
+    func `makes an error of an answer that is none`(answer: String) async throws {
+        let server = try LoopbackServer { _ in answer }
+        let exchange = SessionExchange(bodyLimitBytes: 1 << 16)
+        let session = exchange.makeSession(timeoutSeconds: 2)
+        let request = URLRequest(
+            url: try #require(URL(string: "http://127.0.0.1:\(server.port)/")),
+            timeoutInterval: 2
+        )
+        do {
+            let (body, response) = try await exchange.run(request, on: session)
+            // A redirect that is not followed is an answer like others.
+            #expect((response as? HTTPURLResponse)?.statusCode == 302)
+            #expect(body.isEmpty)
+        } catch {}
+        session.invalidateAndCancel()
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `gives up on a server that drips`() async throws {
+        let server = try DrippingServer()
+        defer { server.stop() }
+        let exchange = SessionExchange(bodyLimitBytes: 1 << 16)
+        let session = exchange.makeSession(timeoutSeconds: 1)
+        var request = URLRequest(
+            url: try #require(URL(string: "http://127.0.0.1:\(server.port)/")),
+            timeoutInterval: 1
+        )
+        request.httpMethod = "GET"
+        let begun = ContinuousClock.now
+        await #expect(throws: (any Error).self) { try await exchange.run(request, on: session) }
+        // It would drip for a minute.
+        #expect(ContinuousClock.now - begun < .seconds(30))
+        session.invalidateAndCancel()
+    }
+
     @Test(.timeLimit(.minutes(1)))
     func `carries a call over a real socket and refuses to be led away`() async throws {
         let other = try LoopbackServer { _ in "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}" }

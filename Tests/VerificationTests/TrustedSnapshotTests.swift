@@ -86,6 +86,31 @@ import Transit
         #expect(empty.vehicle(on: key, at: Self.now) == nil)
     }
 
+    @Test(
+        arguments: [
+            (91, 0, 0, true), (.nan, .nan, 0, true), (0, 0, 300, true), (91, 0, 301, false),
+            (91, 0, -60, true), (91, 0, -61, false),
+        ] as [(Double, Double, Int64, Bool)]
+    )
+    func `an impossible place covers its trip and is compared with nobody`(
+        latitude: Double,
+        longitude: Double,
+        age: Int64,
+        covers: Bool
+    ) {
+        let place = Coordinate(latitude: latitude, longitude: longitude)
+        for date in [F.date, nil] {
+            let lost = vehicle("lost", date: date, at: Self.now - age, coordinate: place)
+            let alone = TrustedSnapshot([lost], createdAt: Self.now)
+            #expect(alone.covers(key, at: Self.now) == covers)
+            #expect(alone.vehicle(on: key, at: Self.now) == nil)
+            // A good report of the same trip stays the one to compare with.
+            #expect(found([vehicle(at: Self.now - 90), lost]) == "bus")
+        }
+        let other = vehicle(date: F.date.adding(days: 1), coordinate: place)
+        #expect(!TrustedSnapshot([other], createdAt: Self.now).covers(key, at: Self.now))
+    }
+
     @Test(arguments: [(Int64(300), true), (301, false)])
     func `an old snapshot knows nothing`(age: Int64, usable: Bool) {
         let snapshot = TrustedSnapshot([vehicle(at: Self.now + 60)], createdAt: Self.now)

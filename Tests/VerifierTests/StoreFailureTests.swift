@@ -274,6 +274,22 @@ import Transit
         }
     }
 
+    @Test func `an end that was not stored is stored before its slot is given back`() async throws {
+        try await World.with { world async throws in
+            let verifier = try await world.verifier()
+            let rider = Rider()
+            _ = await verifier.start(rider)
+            try await world.run(Self.breakRides)
+            #expect(await verifier.end(rider, "stationary") == .refused(RideRefusal(.failed)))
+            try await world.run(Self.mendRides)
+            let keeping = Task { try await verifier.node.keepSlots() }
+            keeping.cancel()
+            try await keeping.value
+            #expect(verifier.node.book.ownedSlots.isEmpty)
+            #expect(try await ride(world) == ["ended", "stationary", "0", "0"])
+        }
+    }
+
     @Test func `with the server away all is 503, and with it back the ride goes on`()
         async throws
     {

@@ -101,6 +101,7 @@ struct HTTPServerTests {
             #expect(response.status == status)
             #expect(response.headers.first("Content-Type") == "application/json")
             #expect(response.body.hasPrefix(#"{"error":""#))
+            #expect(response.headers.first("Cache-Control") == "no-store")
             if status == 405 { #expect(response.headers.first("Allow") == "GET, HEAD") }
         }
     }

@@ -155,6 +155,26 @@ struct LifecycleTests {
         await server.shutdown(within: .zero)
     }
 
+    @Test func `stops as soon as it has started, again and again`() async throws {
+        for _ in 0..<200 {
+            let server = try HTTPServer(endpoints: endpoints)
+            try server.start()
+            await server.shutdown(within: .zero)
+        }
+    }
+
+    @Test func `stops while it takes no more connections`() async throws {
+        var configuration = HTTPServerConfiguration()
+        configuration.maximumConnections = 1
+        let server = try HTTPServer(endpoints: endpoints, configuration: configuration)
+        let port = try server.start()
+        var callers: [RawSocket] = []
+        // The admitted one, those that get a 503, and some that wait in the kernel.
+        for _ in 0..<80 { callers.append(try await RawSocket(port: port)) }
+        await server.shutdown(within: .zero)
+        for caller in callers { #expect(try await caller.isClosedByPeer()) }
+    }
+
     @Test func `answers the rest when the time to drain is over`() async throws {
         let server = try HTTPServer(endpoints: endpoints)
         let port = try server.start()

@@ -22,7 +22,7 @@ public enum FuzzChecks {
     public static func message(_ bytes: [UInt8]) {
         guard let choice = bytes.first else { return }
         let body = Array(bytes.dropFirst())
-        switch choice % 9 {
+        switch choice % 18 {
         case 0: roundTrip(RideRequest.self, body)
         case 1: roundTrip(RideReply.self, body)
         case 2: roundTrip(SlotTable.self, body)
@@ -31,6 +31,14 @@ public enum FuzzChecks {
         case 5: roundTrip(AgencyFeeds.self, body)
         case 6: roundTrip(BuiltFeed.self, body)
         case 7: roundTrip(ScheduleAnnouncement.self, body)
+        case 9: roundTrip(RelayNews.self, body)
+        case 10: roundTrip(RelayPresence.self, body)
+        case 11: roundTrip(RelayRequest.self, body)
+        case 12: roundTrip(GroupsReply.self, body)
+        case 13: roundTrip(EraseAccount.self, body)
+        case 14: roundTrip(EraseAccountAnswer.self, body)
+        case 15: roundTrip(AccountDataQuery.self, body)
+        case 16: roundTrip(AccountDataAnswer.self, body)
         default: roundTrip(Revocations.self, body)
         }
     }

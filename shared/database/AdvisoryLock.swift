@@ -45,6 +45,18 @@ public struct AdvisoryLock: Hashable, Sendable {
         ).one().bool(0)
     }
 
+    /// Takes the lock until the transaction ends, unless another session holds it.
+    ///
+    /// - Parameter connection: In a transaction.
+    /// - Returns: Whether this transaction holds it now.
+    /// - Throws: ``DatabaseError`` when the statement fails.
+    public func tryLockForTransaction(on connection: Connection) throws(DatabaseError) -> Bool {
+        try connection.query(
+            "SELECT pg_try_advisory_xact_lock($1::int, $2::int)",
+            parameters
+        ).one().bool(0)
+    }
+
     /// Waits for the lock, at most for the connection's statement timeout.
     ///
     /// - Parameter connection: The session that is to hold it.

@@ -155,8 +155,10 @@ public struct DayPartitions: Sendable {
         return days
     }
 
-    /// Makes a partition beside the table, moves the day's rows into it and attaches it: readers
-    /// and writers wait for the last step alone.
+    /// Makes a partition beside the table, moves the day's rows into it and attaches it.
+    ///
+    /// Writers wait at the table itself: one that had already chosen the default partition would be
+    /// refused once the day has another. Readers wait for the last step alone.
     private func make(_ day: ServiceDate, on connection: Connection) throws(DatabaseError) {
         let parent = qualified(table)
         let partition = qualified(name(of: day))
@@ -168,6 +170,7 @@ public struct DayPartitions: Sendable {
             try connection.script(
                 """
                 SET LOCAL lock_timeout = \(Self.lockTimeoutMilliseconds);
+                LOCK TABLE ONLY \(parent) IN SHARE ROW EXCLUSIVE MODE;
                 CREATE TABLE \(partition) (LIKE \(parent) INCLUDING ALL);
                 LOCK TABLE \(fallback) IN ACCESS EXCLUSIVE MODE;
                 WITH moved AS (

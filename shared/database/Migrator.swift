@@ -60,8 +60,12 @@ public enum Migrator {
             try? connection.script("SET statement_timeout = '\(statementTimeout)'")
         }
         try lock.lock(on: connection)
-        try ensureRole(role, on: connection)
-        try ensureSchema(schema, role: role, on: connection)
+        do throws(DatabaseError) {
+            try ensureRole(role, on: connection)
+            try ensureSchema(schema, role: role, on: connection)
+        } catch {
+            throw withRemedy(error)
+        }
         let applied = try history(schema, on: connection)
         try check(applied, against: migrations, schema: schema, on: connection)
         var done: [String] = []
@@ -73,6 +77,24 @@ public enum Migrator {
     }
 
     // MARK: - Details
+
+    /// Says what an operator can do about a user who may not make roles or schemas.
+    private static func withRemedy(_ error: DatabaseError) -> DatabaseError {
+        let remedy: String
+        switch error.sqlState {
+        case "42501":
+            remedy =
+                "the user of DATABASE_URL must make roles and schemas; as a superuser run: "
+                + "ALTER ROLE <user> CREATEROLE; GRANT CREATE ON DATABASE <database> TO <user>"
+        case "25006": remedy = "the database is read-only: set DATABASE_URL to the primary server"
+        default: return error
+        }
+        return DatabaseError(
+            error.kind,
+            "\(error.message): \(remedy)",
+            sqlState: error.sqlState
+        )
+    }
 
     /// Roles belong to the whole cluster, so another database's migration may make it meanwhile.
     private static func ensureRole(

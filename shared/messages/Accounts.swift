@@ -95,3 +95,43 @@ public struct EraseAccountAnswer: Equatable, Sendable {
         self.isClean = isClean
     }
 }
+
+/// Asks an owner of data for what it stores about an account, part by part.
+public struct AccountDataQuery: Equatable, Sendable {
+    /// The trace of the call that caused it.
+    public var trace: TraceID
+    /// The account.
+    public var accountID: UniqueID
+    /// Where to go on, as the answer before said; empty at the beginning.
+    public var cursor: String
+
+    /// Makes a request.
+    public init(trace: TraceID = .random(), accountID: UniqueID, cursor: String = "") {
+        self.trace = trace
+        self.accountID = accountID
+        self.cursor = cursor
+    }
+}
+
+/// The answer to ``AccountDataQuery``.
+public struct AccountDataAnswer: Equatable, Sendable {
+    /// What is answered.
+    public enum Body: Equatable, Sendable {
+        /// A piece of JSON in UTF-8 and where to go on, nil at the end: all pieces in a row are one
+        /// JSON value.
+        case part([UInt8], next: String?)
+        /// The owner cannot read it now.
+        case unavailable
+    }
+
+    /// The trace of the request.
+    public var trace: TraceID
+    /// The answer.
+    public var body: Body
+
+    /// Makes an answer.
+    public init(trace: TraceID, body: Body) {
+        self.trace = trace
+        self.body = body
+    }
+}

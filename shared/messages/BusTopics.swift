@@ -14,6 +14,10 @@ public enum BusTopics {
     public static let liveFixes = "live-fixes"
     /// Arrivals and departures: a ``PlaceEventNotice``, each with a key of its own, not kept.
     public static let placeEvents = "place-events"
+    /// Who has an open socket where: a ``RelayPresence``, whole, with the number of its part as the key.
+    public static let presence = "relay-presence"
+    /// What relays tell one of them: a ``RelayNews``, not kept, on a topic of the reader's own.
+    public static func relayNews(to instance: String) -> String { "relay-news.\(instance)" }
     /// Tokens and subjects that were just revoked: ``Revocations``, not kept, from any auth.
     public static let revocations = "revocations"
     /// How the polling of agencies' feeds goes: ``AgencyFeeds``, whole, from the feed's builder.

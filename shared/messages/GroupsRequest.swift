@@ -28,7 +28,8 @@ public struct GroupsRequest: Equatable, Sendable {
         case sweep(accountIDs: [UniqueID])
         /// Overwrites the last fixes of members in the circles to which they share.
         case storeFixes([AccountFix])
-        /// Everything that is stored about an account, as JSON.
-        case exportAccount(accountID: UniqueID)
+        /// A page of everything that is stored about an account, as JSON: the first, or the one that
+        /// follows the page which named `after`.
+        case exportAccount(accountID: UniqueID, after: String?)
     }
 }

@@ -1,7 +1,7 @@
 public import Telemetry
 public import Transit
 
-/// What groups asks each live relay, and waits for.
+/// What groups and auth ask each live relay, and wait for.
 public struct RelayRequest: Equatable, Sendable {
     /// Names this request through all its repeats.
     public var requestID: UniqueID
@@ -21,6 +21,8 @@ public struct RelayRequest: Equatable, Sendable {
     public enum Body: Equatable, Sendable {
         /// Let go of these at once; nothing goes to or from them in that group after the answer.
         case takeAway([Withdrawal])
+        /// From auth: read the revocations now; sockets of ended sessions are closed when it is answered.
+        case checkSessions
     }
 }
 
@@ -81,6 +83,8 @@ public struct RelayReply: Equatable, Sendable {
     public enum Body: Equatable, Sendable {
         /// Done: no traffic after this.
         case takenAway
+        /// Done: every ended session's socket is closed.
+        case sessionsChecked
         /// The relay could not do it.
         case refused
     }

@@ -4,4 +4,6 @@ public enum RiderLimits {
     public static let batchSize = 12
     /// Seconds between the points that a phone should report.
     public static let reportIntervalSeconds = 5
+    /// The longest such time for a ride that is published, where no setting says otherwise.
+    public static let publishedReportIntervalSeconds = 15
 }

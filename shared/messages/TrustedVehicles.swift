@@ -58,8 +58,8 @@ public struct TrustedVehicle: Equatable, Sendable {
     public var startDate: ServiceDate?
     /// The vehicle; empty when the source gave none.
     public var vehicleID: VehicleID
-    /// WGS-84 degrees.
-    public var latitude, longitude: Double
+    /// WGS-84 degrees; nil when the source says no possible place, and then it covers its trip alone.
+    public var latitude, longitude: Double?
     /// When it was measured, POSIX seconds.
     public var timestamp: UnixSeconds
     /// Who reports it.
@@ -70,8 +70,8 @@ public struct TrustedVehicle: Equatable, Sendable {
         tripID: TripID,
         startDate: ServiceDate? = nil,
         vehicleID: VehicleID,
-        latitude: Double,
-        longitude: Double,
+        latitude: Double?,
+        longitude: Double?,
         timestamp: UnixSeconds,
         source: Source
     ) {

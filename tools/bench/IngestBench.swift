@@ -24,7 +24,7 @@ enum IngestBench {
     }
 
     private static func measure() async throws -> Bool {
-        let fleet = try await LoadFleet(programs: programs(), trips: trips)
+        let fleet = try await LoadFleet(programs: BenchProcess.programs(), trips: trips)
         let one = try fleet.start("verifier", "v1")
         let two = try fleet.start("verifier", "v2")
         let ingest = try fleet.start("rider-ingest", "ingest-1")
@@ -102,20 +102,16 @@ enum IngestBench {
         return Double(batches) / (LoadRunner.now - start)
     }
 
-    private static func programs() -> String {
+    /// The folder of this program, and of the services beside it.
+    static func programs() -> String {
         var path = [CChar](repeating: 0, count: 4096)
         let count = readlink("/proc/self/exe", &path, path.count - 1)
         let text = String(decoding: path.prefix(max(0, count)).map(UInt8.init), as: UTF8.self)
         return text.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
     }
+    private static func median(_ values: [Double]) -> Double { BenchText.median(values) }
 
-    private static func median(_ values: [Double]) -> Double {
-        values.sorted()[values.count / 2]
-    }
+    private static func whole(_ value: Double) -> String { BenchText.whole(value) }
 
-    private static func whole(_ value: Double) -> String { String(Int(value.rounded())) }
-
-    private static func hundredths(_ value: Double) -> String {
-        String((value * 100).rounded() / 100)
-    }
+    private static func hundredths(_ value: Double) -> String { BenchText.hundredths(value) }
 }

@@ -74,11 +74,16 @@ public final class LoadFleet: Sendable {
     /// - Parameters:
     ///   - service: The executable's name.
     ///   - instance: The process's name in the fleet.
+    ///   - settings: Variables beside the fleet's own.
     /// - Returns: The process; it may not be ready yet.
     /// - Throws: When there is no free port or the program does not start.
-    public func start(_ service: String, _ instance: String) throws -> LoadProcess {
+    public func start(
+        _ service: String,
+        _ instance: String,
+        _ settings: [String: String] = [:]
+    ) throws -> LoadProcess {
         let ports = try LoadPorts.free(2)
-        let environment = [
+        var environment = [
             "PATH": "/usr/bin:/bin",
             "DATABASE_URL": databaseURL,
             "BUS_URL_PREFIX": "ipc://\(folder)/",
@@ -91,6 +96,7 @@ public final class LoadFleet: Sendable {
             // Simulated riders are no independent witnesses, which is not what is measured here.
             "RIDER_WITNESS_CHECKS": "off",
         ]
+        environment.merge(settings) { $1 }
         return try LoadProcess(
             path: "\(programs)/\(service)",
             instance: instance,

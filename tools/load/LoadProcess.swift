@@ -15,6 +15,7 @@ public final class LoadProcess: Sendable {
 
     init(
         path: String,
+        arguments: [String] = [],
         instance: String,
         environment: [String: String],
         log: String,
@@ -25,7 +26,7 @@ public final class LoadProcess: Sendable {
         self.port = port
         self.internalPort = internalPort
         logPath = log
-        id = Mutex(try spawnProgram(path, environment, log))
+        id = Mutex(try spawnProgram(path, arguments, environment, log))
     }
 
     deinit { kill() }
@@ -54,6 +55,20 @@ public final class LoadProcess: Sendable {
 
     /// Lets it go on.
     public func thaw() { signal(SIGCONT) }
+
+    /// Bytes of memory that it holds, pages shared with others among them.
+    public var residentBytes: Double {
+        let file = open("/proc/\(processID)/statm", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return 0 }
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: 128)
+        let count = max(0, read(file, &bytes, bytes.count))
+        let words = bytes.prefix(count).split(separator: UInt8(ascii: " "))
+        guard words.count > 1, let pages = Double(String(decoding: words[1], as: UTF8.self)) else {
+            return 0
+        }
+        return pages * Double(sysconf(Int32(_SC_PAGESIZE)))
+    }
 
     /// Seconds of CPU that it has used, to 10 ms.
     public var cpuSeconds: Double {
@@ -94,6 +109,7 @@ public final class LoadProcess: Sendable {
 /// Starts a program with these variables alone; what it prints is appended to a file.
 private func spawnProgram(
     _ path: String,
+    _ arguments: [String],
     _ environment: [String: String],
     _ log: String
 ) throws -> pid_t {
@@ -110,7 +126,8 @@ private func spawnProgram(
     sigemptyset(&none)
     posix_spawnattr_setsigmask(&attributes, &none)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-    var arguments: [UnsafeMutablePointer<CChar>?] = [strdup(path), nil]
+    var arguments: [UnsafeMutablePointer<CChar>?] =
+        ([path] + arguments).map { strdup($0) } + [nil]
     var variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
     defer { for text in arguments + variables { free(text) } }
     var id: pid_t = 0

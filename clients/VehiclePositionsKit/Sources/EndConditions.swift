@@ -4,15 +4,21 @@ internal import Foundation
 struct EndConditions: Sendable {
     let configuration: RideReporterConfiguration
     let destination: Coordinate?
-    let startedAt: Date
 
-    private var firstFix: Coordinate?
+    private(set) var startedAt: Date
+    private(set) var firstFix: Coordinate?
     private var stationarySince: Date?
 
-    init(configuration: RideReporterConfiguration, destination: Coordinate?, startedAt: Date) {
+    init(
+        configuration: RideReporterConfiguration,
+        destination: Coordinate?,
+        startedAt: Date,
+        firstFix: Coordinate? = nil
+    ) {
         self.configuration = configuration
-        self.destination = destination
+        self.destination = destination.flatMap { $0.isOnEarth ? $0 : nil }
         self.startedAt = startedAt
+        self.firstFix = firstFix
     }
 
     /// Takes in an update and says whether the ride ends with it.
@@ -32,7 +38,10 @@ struct EndConditions: Sendable {
     }
 
     /// What the clock alone decides: a phone that lies still may send no second update.
-    func check(at now: Date) -> RideEndReason? {
+    mutating func check(at now: Date) -> RideEndReason? {
+        // A clock that was set back may make an end late, but not by as much as it was set back.
+        startedAt = min(startedAt, now)
+        stationarySince = stationarySince.map { min($0, now) }
         if let stationarySince,
             now.timeIntervalSince(stationarySince) >= configuration.stationaryTimeout.seconds
         {

@@ -9,8 +9,7 @@ struct FinalFlush: Sendable {
 
     let client: RiderClient
     let clock: any RideClock
-    let rideID: String
-    let token: String
+    let ride: RideAddress
     let batches: [[RiderPosition]]
     /// Nil when the server is not told, because it knows or will find out by itself.
     let reason: RideEndReason?
@@ -36,10 +35,10 @@ struct FinalFlush: Sendable {
 
     func send() async -> RideSummary? {
         for batch in batches {
-            var outcome = await client.report(batch, rideID: rideID, token: token)
+            var outcome = await client.report(batch, of: ride)
             if case .throttled = outcome {
                 try? await clock.sleep(for: Self.throttlePause)
-                outcome = await client.report(batch, rideID: rideID, token: token)
+                outcome = await client.report(batch, of: ride)
             }
             switch outcome {
             case .accepted(let answer) where answer.ended: return nil
@@ -48,6 +47,6 @@ struct FinalFlush: Sendable {
             }
         }
         guard let reason else { return nil }
-        return try? await client.endRide(rideID, reason: reason, token: token)
+        return try? await client.endRide(ride.rideID, reason: reason, token: ride.token)
     }
 }

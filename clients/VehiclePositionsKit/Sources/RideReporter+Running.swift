@@ -24,12 +24,16 @@ extension RideReporter {
     private func receive(_ sample: LocationSample, _ number: Int) async {
         warn(of: sample.diagnostic)
         let now = clock.now
-        if let position = RiderPosition(sample) { ride?.uploads.append(position, now: now) }
-        if let reason = ride?.conditions.receive(sample, now: now) {
+        let reason = ride?.conditions.receive(sample, now: now)
+        if let position = RiderPosition(sample) {
+            ride?.uploads.append(position, now: now, isLast: reason != nil)
+        }
+        if let reason {
             await finish(number, reason)
         } else if let batch = ride?.uploads.takeIfFull() {
             ride?.upload = Task { await self.upload(batch, number) }
         }
+        keepRide()
     }
 
     private func warn(of diagnostic: LocationDiagnostic?) {
@@ -56,6 +60,7 @@ extension RideReporter {
     }
 
     private func tick(_ number: Int) async {
+        keepRide()
         if let reason = ride?.conditions.check(at: clock.now) {
             await finish(number, reason)
         } else if let batch = ride?.uploads.takeOnTick() {
@@ -68,8 +73,8 @@ extension RideReporter {
     }
 
     private func upload(_ batch: [RiderPosition], _ number: Int) async {
-        guard isRunning(number), let rideID = ride?.rideID, let token = ride?.token else { return }
-        let outcome = await client.report(batch, rideID: rideID, token: token)
+        guard isRunning(number), let address = ride?.address else { return }
+        let outcome = await client.report(batch, of: address)
         // A ride that is ending has taken the batch back already.
         guard isRunning(number) else { return }
         switch ride?.uploads.finish(outcome, now: clock.now) {
@@ -120,12 +125,12 @@ extension RideReporter {
         if let ending = ride.ending { return await ending.value }
         for task in ride.tasks { task.cancel() }
         ride.upload?.cancel()
+        configuration.journal?.clear()
         let batches = isDecidedByServer ? [] : self.ride?.uploads.drain(now: clock.now) ?? []
         let flush = FinalFlush(
             client: client,
             clock: clock,
-            rideID: ride.rideID,
-            token: ride.token,
+            ride: ride.address,
             batches: batches,
             reason: reason.isReportedByClient && !isDecidedByServer ? reason : nil
         )

@@ -1,5 +1,9 @@
 internal import Foundation
 
+#if canImport(CoreLocation)
+internal import CoreLocation
+#endif
+
 /// Reports the phone's position while its rider is aboard a vehicle.
 ///
 /// One ride runs at a time. A ride ends by the host's call, by the server's word, or by itself: at
@@ -16,7 +20,7 @@ public actor RideReporter {
     let clock: any RideClock
     var ride: Ride?
 
-    private let starts = StartQueue()
+    let starts = StartQueue()
     private var rideCount = 0
 
     /// Makes a reporter from its parts.
@@ -59,19 +63,21 @@ public actor RideReporter {
         try Task.checkCancellation()
         if let ride { await finish(ride.number, .superseded) }
         try Task.checkCancellation()
-        let (stream, events) = AsyncStream.makeStream(
-            of: RideEvent.self,
-            bufferingPolicy: .bufferingNewest(Self.eventLimit)
-        )
+        let (stream, events) = Self.makeEvents()
         do {
             let (answer, token) = try await authorized(announcingTo: events) { [client] token in
                 (try await client.startRide(trip, token: token), token)
             }
+            let address = RideAddress(
+                rideID: answer.rideID,
+                token: token,
+                acceptsGzip: answer.acceptsGzip
+            )
             if Task.isCancelled {
-                abandon(answer.rideID, token: token)
+                abandon(address)
                 throw CancellationError()
             }
-            install(answer, token: token, events: events)
+            install(answer, at: address, events: events)
             return stream
         } catch {
             events.finish()
@@ -146,17 +152,17 @@ public actor RideReporter {
 
     // MARK: - Beginning
 
+    static func makeEvents() -> (AsyncStream<RideEvent>, AsyncStream<RideEvent>.Continuation) {
+        AsyncStream.makeStream(of: RideEvent.self, bufferingPolicy: .bufferingNewest(eventLimit))
+    }
+
     private func install(
         _ answer: RideAnswer,
-        token: String,
+        at address: RideAddress,
         events: AsyncStream<RideEvent>.Continuation
     ) {
-        rideCount += 1
-        let number = rideCount
-        ride = Ride(
-            number: number,
-            rideID: answer.rideID,
-            token: token,
+        install(
+            address,
             state: answer.state,
             uploads: UploadSchedule(
                 intervalSeconds: answer.reportIntervalSeconds,
@@ -171,10 +177,31 @@ public actor RideReporter {
                 },
                 startedAt: clock.now
             ),
+            events: events
+        )
+    }
+
+    /// Makes a ride the running one.
+    func install(
+        _ address: RideAddress,
+        state: RideState,
+        uploads: UploadSchedule,
+        conditions: EndConditions,
+        events: AsyncStream<RideEvent>.Continuation
+    ) {
+        rideCount += 1
+        let number = rideCount
+        ride = Ride(
+            number: number,
+            address: address,
+            state: state,
+            uploads: uploads,
+            conditions: conditions,
             events: events,
             activity: locationSource.beginBackgroundActivity()
         )
-        events.yield(.started(rideID: answer.rideID))
+        events.yield(.started(rideID: address.rideID))
+        keepRide()
         ride?.tasks = [
             Task { await self.followLocations(number) },
             Task { await self.runTicks(number) },
@@ -182,12 +209,11 @@ public actor RideReporter {
     }
 
     /// Closes a ride that the server began for a caller who has gone.
-    private func abandon(_ rideID: String, token: String) {
+    private func abandon(_ ride: RideAddress) {
         let farewell = FinalFlush(
             client: client,
             clock: clock,
-            rideID: rideID,
-            token: token,
+            ride: ride,
             batches: [],
             reason: .appTerminated
         )
@@ -199,14 +225,15 @@ public actor RideReporter {
 struct Ride {
     /// Tells a ride from the one before it, so that late answers find the wrong door closed.
     let number: Int
-    let rideID: String
-    let token: String
+    let address: RideAddress
     var state: RideState
     var uploads: UploadSchedule
     var conditions: EndConditions
     let events: AsyncStream<RideEvent>.Continuation
     let activity: any BackgroundActivityHandle
     var pointsAccepted = 0
+    /// When the journal heard of the ride last.
+    var keptAt = Date.distantPast
     var hasWarnedOfAccuracy = false
     var hasWarnedOfUse = false
     var tasks: [Task<Void, Never>] = []

@@ -20,10 +20,12 @@ public struct RideReporterConfiguration: Sendable {
     public var minimumTravelBeforeArrivalMeters: Double = 200
     /// Uploads failing for this long end the ride with ``RideEndReason/networkFailure``.
     public var uploadFailureTimeout: Duration = .seconds(5 * 60)
-    /// Whether a throttled upload waits as long as the server asks, at most a minute.
+    /// Whether an upload that the server puts off waits as long as it asks, at most a minute.
     ///
-    /// Off, it is tried again at the next interval.
+    /// Off, a throttled one is tried again at the next interval, a failed one after 1, 2, 4, … 30 s.
     public var honorsRetryAfter = false
+    /// Keeps the running ride and its last positions for ``RideReporter/resume()``; nil keeps nothing.
+    public var journal: (any RideJournal)?
 
     /// Makes a configuration with the default limits.
     ///

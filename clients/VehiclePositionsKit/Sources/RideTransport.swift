@@ -12,6 +12,8 @@ public struct RiderRequest: Sendable, Equatable {
     public var body: Data?
     /// The rider's token, for the `Authorization` header.
     public var bearerToken: String?
+    /// `gzip` for a body that is packed so; only after a server said that it reads this.
+    public var contentEncoding: String?
 
     /// Makes a request.
     public init(
@@ -19,13 +21,15 @@ public struct RiderRequest: Sendable, Equatable {
         path: String,
         query: [String: String] = [:],
         body: Data? = nil,
-        bearerToken: String? = nil
+        bearerToken: String? = nil,
+        contentEncoding: String? = nil
     ) {
         self.method = method
         self.path = path
         self.query = query
         self.body = body
         self.bearerToken = bearerToken
+        self.contentEncoding = contentEncoding
     }
 }
 
@@ -37,12 +41,20 @@ public struct RiderResponse: Sendable, Equatable {
     public var body: Data
     /// The `Retry-After` header in seconds, if there was one.
     public var retryAfter: Duration?
+    /// Whether the server reads gzip: its `Accept-Encoding` header names it (RFC 9110, 12.5.3).
+    public var acceptsGzip: Bool
 
     /// Makes an answer.
-    public init(status: Int, body: Data, retryAfter: Duration? = nil) {
+    public init(
+        status: Int,
+        body: Data,
+        retryAfter: Duration? = nil,
+        acceptsGzip: Bool = false
+    ) {
         self.status = status
         self.body = body
         self.retryAfter = retryAfter
+        self.acceptsGzip = acceptsGzip
     }
 }
 

@@ -5,7 +5,7 @@ struct RiderClient: Sendable {
     let transport: any RideTransport
     let baseURL: URL
 
-    #if os(iOS)
+    #if canImport(CoreLocation) && !os(macOS)
     static let platform = "ios"
     #else
     static let platform = "other"
@@ -22,25 +22,55 @@ struct RiderClient: Sendable {
             appID: appID,
             appVersion: appVersion
         )
-        return try await call("POST", "/api/v1/rider/register", body: body, token: nil)
+        let answer: RegistrationAnswer = try await call(
+            "POST",
+            "/api/v1/rider/register",
+            body: body,
+            token: nil
+        )
+        // It becomes a header: a line break in it would begin another one.
+        guard !answer.token.isEmpty, answer.token.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
+        else {
+            throw RideError.decoding("the token is no token")
+        }
+        return answer
     }
 
     func startRide(_ trip: TripDescriptor, token: String) async throws -> RideAnswer {
-        try await call("POST", "/api/v1/rider/rides", body: trip, token: token)
+        let request = RiderRequest(
+            method: "POST",
+            path: "/api/v1/rider/rides",
+            body: try Self.encoder.encode(trip),
+            bearerToken: token
+        )
+        let response = try await send(request)
+        var answer: RideAnswer = try Self.read(response)
+        guard !answer.rideID.isEmpty else { throw RideError.decoding("the ride has no id") }
+        answer.acceptsGzip = response.acceptsGzip
+        return answer
     }
 
     /// Never throws: an upload has more outcomes than success and failure.
-    func report(_ positions: [RiderPosition], rideID: String, token: String) async -> UploadOutcome
-    {
-        let path = "/api/v1/rider/rides/\(PercentEncoding.segment(rideID))/positions"
+    func report(
+        _ positions: [RiderPosition],
+        of ride: RideAddress
+    ) async -> UploadOutcome {
+        let path = "/api/v1/rider/rides/\(PercentEncoding.segment(ride.rideID))/positions"
+        // What cannot be written now cannot be written later either.
+        guard let body = try? Self.encoder.encode(PositionsBody(positions: positions)) else {
+            return .rejected(status: 0)
+        }
+        var request = RiderRequest(method: "POST", path: path, body: body, bearerToken: ride.token)
+        if ride.acceptsGzip, body.count >= Gzip.smallestBytes {
+            request.body = Gzip.compress(body)
+            request.contentEncoding = "gzip"
+        }
         do {
-            let body = try Self.encoder.encode(PositionsBody(positions: positions))
-            let request = RiderRequest(method: "POST", path: path, body: body, bearerToken: token)
             return UploadOutcome(try await send(request))
         } catch is CancellationError {
             return .cancelled
         } catch {
-            return .failed
+            return .failed(retryAfter: nil)
         }
     }
 
@@ -121,6 +151,13 @@ struct RiderClient: Sendable {
     }
 }
 
+/// Which ride a batch belongs to, and how its server is spoken to.
+struct RideAddress: Sendable {
+    let rideID: String
+    let token: String
+    let acceptsGzip: Bool
+}
+
 /// What became of one uploaded batch.
 enum UploadOutcome: Equatable, Sendable {
     case accepted(PositionsAnswer)
@@ -131,7 +168,7 @@ enum UploadOutcome: Equatable, Sendable {
     /// The batch is refused for good; 0 when the answer cannot be read.
     case rejected(status: Int)
     /// Worth another try: no answer, or a fault of the server.
-    case failed
+    case failed(retryAfter: Duration?)
     case cancelled
 
     init(_ response: RiderResponse) {
@@ -152,7 +189,7 @@ enum UploadOutcome: Equatable, Sendable {
         case 400...499:
             self = .rejected(status: response.status)
         default:
-            self = .failed
+            self = .failed(retryAfter: response.retryAfter)
         }
     }
 }

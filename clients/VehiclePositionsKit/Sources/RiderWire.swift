@@ -1,5 +1,9 @@
 import Foundation
 
+#if canImport(CoreLocation)
+internal import CoreLocation
+#endif
+
 /// One position as the server reads it.
 struct RiderPosition: Codable, Equatable, Sendable {
     var latitude: Double
@@ -18,17 +22,21 @@ struct RiderPosition: Codable, Equatable, Sendable {
         else {
             return nil
         }
-        // A millionth of a degree is 0.1 m: finer digits are noise on the wire.
+        // A millionth of a degree is 0.1 m: finer digits are noise on the wire. So are parts of a
+        // degree of course; those of the accuracy tell one phone from another (witness checks).
         latitude = Self.rounded(coordinate.latitude, to: 1e6)
         longitude = Self.rounded(coordinate.longitude, to: 1e6)
-        accuracy = Self.reading(sample.horizontalAccuracy)
-        speed = Self.reading(sample.speed)
-        bearing = sample.course <= 360 ? Self.reading(sample.course) : nil
+        accuracy = Self.reading(sample.horizontalAccuracy, to: 10)
+        speed = Self.reading(sample.speed, to: 10)
+        bearing = sample.course <= 360 ? Self.reading(sample.course, to: 1) : nil
         timestamp = Int64(seconds)
     }
 
-    private static func reading(_ value: Double) -> Double? {
-        value.isFinite && value >= 0 ? rounded(value, to: 10) : nil
+    /// More metres or metres per second than this measure nothing, and JSON has no infinity.
+    private static let largestReading = 1e6
+
+    private static func reading(_ value: Double, to scale: Double) -> Double? {
+        (0...largestReading).contains(value) ? rounded(value, to: scale) : nil
     }
 
     private static func rounded(_ value: Double, to scale: Double) -> Double {
@@ -78,6 +86,8 @@ struct RideAnswer: Codable, Equatable {
     var reportIntervalSeconds: Int
     var maxBatchSize: Int
     var destination: Destination?
+    /// Said by a header, not by the body.
+    var acceptsGzip = false
 
     enum CodingKeys: String, CodingKey {
         case rideID = "ride_id"
@@ -114,6 +124,24 @@ struct PositionsAnswer: Codable, Equatable {
         case ended
         case endReason = "end_reason"
         case reportIntervalSeconds = "report_interval_seconds"
+    }
+}
+
+extension PositionsAnswer {
+    /// Reads an answer.
+    ///
+    /// The cadence is beyond the first protocol: one that makes no sense is none, and costs no batch.
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        state = try container.decode(RideState.self, forKey: .state)
+        published = try container.decode(Bool.self, forKey: .published)
+        corroboration = try container.decode(Corroboration.self, forKey: .corroboration)
+        accepted = try container.decode(Int.self, forKey: .accepted)
+        ignored = try container.decode(Int.self, forKey: .ignored)
+        offRouteStreak = try container.decode(Int.self, forKey: .offRouteStreak)
+        ended = try container.decode(Bool.self, forKey: .ended)
+        endReason = try container.decode(String.self, forKey: .endReason)
+        reportIntervalSeconds = try? container.decode(Int.self, forKey: .reportIntervalSeconds)
     }
 }
 

@@ -33,8 +33,17 @@ final class SessionExchange: NSObject, URLSessionDataDelegate, Sendable {
         return URLSession(configuration: configuration, delegate: self, delegateQueue: nil)
     }
 
+    /// Runs a request, whatever the peer does, for at most as long as the request says.
+    ///
+    /// The session's own timeouts count from the last byte on Linux: a peer that drips would hold
+    /// the one upload of a ride for ever.
     func run(_ request: URLRequest, on session: URLSession) async throws -> (Data, URLResponse) {
         let task = session.dataTask(with: request)
+        let deadline = Task {
+            try await Task.sleep(for: .seconds(request.timeoutInterval))
+            task.cancel()
+        }
+        defer { deadline.cancel() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 pending.withLock { $0[task.taskIdentifier] = Pending(continuation: continuation) }

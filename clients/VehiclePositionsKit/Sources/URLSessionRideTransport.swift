@@ -13,7 +13,7 @@ public final class URLSessionRideTransport: RideTransport {
     /// A request without an answer for this long fails; the upload cadence is a few seconds.
     static let requestTimeoutSeconds = 10.0
     /// Larger answers are refused: the largest real one is a few hundred bytes.
-    static let responseLimitBytes = 1 << 20
+    static let responseLimitBytes = 1 << 16
 
     private let allowsInsecure: Bool
     private let close: @Sendable () -> Void
@@ -72,8 +72,19 @@ public final class URLSessionRideTransport: RideTransport {
         return RiderResponse(
             status: response.statusCode,
             body: body,
-            retryAfter: retryAfter.flatMap { $0 >= 0 ? .seconds($0) : nil }
+            retryAfter: retryAfter.flatMap { $0 >= 0 ? .seconds($0) : nil },
+            acceptsGzip: Self.namesGzip(response.value(forHTTPHeaderField: "Accept-Encoding") ?? "")
         )
+    }
+
+    /// Whether a list of content codings has gzip, and not with the weight that excludes it.
+    static func namesGzip(_ list: String) -> Bool {
+        list.lowercased().split(separator: ",").contains { item in
+            let parts = item.split(separator: ";").map { $0.filter { !$0.isWhitespace } }
+            let weight = parts.dropFirst().first { $0.hasPrefix("q=") }
+                .map { Double($0.dropFirst(2)) ?? 0 }
+            return parts.first == "gzip" && weight ?? 1 > 0
+        }
     }
 
     func urlRequest(for request: RiderRequest, baseURL: URL) throws -> URLRequest {
@@ -99,6 +110,9 @@ public final class URLSessionRideTransport: RideTransport {
         result.setValue("application/json", forHTTPHeaderField: "Accept")
         if request.body != nil {
             result.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        }
+        if let coding = request.contentEncoding {
+            result.setValue(coding, forHTTPHeaderField: "Content-Encoding")
         }
         if let token = request.bearerToken {
             result.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")

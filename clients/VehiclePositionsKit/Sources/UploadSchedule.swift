@@ -16,6 +16,8 @@ struct UploadSchedule: Sendable {
 
     /// The server may slow uploads down, not stop them.
     static let intervalRangeSeconds = 1...60
+    /// A larger batch would outgrow what a server reads, 64 KiB.
+    static let batchSizeRange = 1...500
     /// Waits after one, two, … failures in a row; the last one repeats.
     static let backoffSeconds = [1, 2, 4, 8, 16, 30]
     /// A final flush outruns its ten seconds with more batches than this.
@@ -26,11 +28,16 @@ struct UploadSchedule: Sendable {
     let honorsRetryAfter: Bool
 
     private(set) var buffer = SampleBuffer()
-    private var interval: Duration
+    private(set) var intervalSeconds: Int
+    /// Seconds between positions once the interval is longer than the first; 0 takes all.
+    private var spacing = 0.0
+    let firstIntervalSeconds: Int
+    private var latest: Int64?
     private var inFlight: [RiderPosition]?
     private var failures = 0
     private var firstFailureAt: Date?
     private var throttledFor: Duration?
+    private var askedToWait = Duration.zero
 
     init(
         intervalSeconds: Int,
@@ -38,21 +45,43 @@ struct UploadSchedule: Sendable {
         failureTimeout: Duration,
         honorsRetryAfter: Bool = false
     ) {
-        self.batchSize = max(1, batchSize)
+        self.batchSize = Self.clamp(batchSize, to: Self.batchSizeRange)
         self.failureTimeout = failureTimeout
         self.honorsRetryAfter = honorsRetryAfter
-        interval = Self.interval(intervalSeconds)
+        firstIntervalSeconds = Self.clamp(intervalSeconds, to: Self.intervalRangeSeconds)
+        self.intervalSeconds = firstIntervalSeconds
     }
+
+    /// What the server has not acknowledged, oldest first.
+    var unacknowledged: [RiderPosition] { (inFlight ?? []) + buffer.positions }
 
     /// How long to wait until the next periodic flush.
     var nextTick: Duration {
         if failures > 0 {
-            return .seconds(Self.backoffSeconds[min(failures, Self.backoffSeconds.count) - 1])
+            let backoff = Self.backoffSeconds[min(failures, Self.backoffSeconds.count) - 1]
+            return max(.seconds(backoff), askedToWait)
         }
-        return max(interval, throttledFor ?? .zero)
+        return max(.seconds(intervalSeconds), throttledFor ?? .zero)
     }
 
-    mutating func append(_ position: RiderPosition, now: Date) {
+    /// Goes on with the interval that the server names during the ride.
+    mutating func follow(_ seconds: Int) {
+        intervalSeconds = Self.clamp(seconds, to: Self.intervalRangeSeconds)
+        spacing =
+            intervalSeconds > firstIntervalSeconds
+            ? Double(intervalSeconds) / Double(firstIntervalSeconds) : 0
+    }
+
+    /// Takes in a position.
+    ///
+    /// A server that lengthens the interval wants less: with three times the interval every third
+    /// second counts, so that a report is as large as before. The position that ends the ride counts
+    /// always.
+    mutating func append(_ position: RiderPosition, now: Date, isLast: Bool = false) {
+        if let latest, !isLast, (0..<spacing).contains(Double(position.timestamp - latest)) {
+            return
+        }
+        latest = position.timestamp
         buffer.append(position, now: now)
     }
 
@@ -79,9 +108,11 @@ struct UploadSchedule: Sendable {
         let batch = inFlight ?? []
         inFlight = nil
         switch outcome {
-        case .accepted(let answer):
+        case .accepted(var answer):
             settle()
-            if let seconds = answer.reportIntervalSeconds { interval = Self.interval(seconds) }
+            if let seconds = answer.reportIntervalSeconds { follow(seconds) }
+            // Counts are added up: a server's nonsense must not overflow.
+            answer.accepted = Self.clamp(answer.accepted, to: 0...batch.count)
             return .progress(answer)
         case .rejected(let status):
             settle()
@@ -94,16 +125,17 @@ struct UploadSchedule: Sendable {
             buffer.restore(batch, now: now)
             failures = 0
             firstFailureAt = nil
-            let longest = Duration.seconds(Self.intervalRangeSeconds.upperBound)
-            throttledFor = honorsRetryAfter ? min(retryAfter ?? .zero, longest) : .zero
+            throttledFor = wait(retryAfter)
             return .proceed
         case .cancelled:
             buffer.restore(batch, now: now)
             return .proceed
-        case .failed:
+        case .failed(let retryAfter):
             buffer.restore(batch, now: now)
             failures += 1
-            firstFailureAt = firstFailureAt ?? now
+            // A clock that was set back would put the end off for as long.
+            firstFailureAt = min(firstFailureAt ?? now, now)
+            askedToWait = wait(retryAfter)
             return hasFailedTooLong(at: now) ? .giveUp : .warn(.uploadRetrying(attempt: failures))
         }
     }
@@ -125,9 +157,13 @@ struct UploadSchedule: Sendable {
         throttledFor = nil
     }
 
-    private static func interval(_ seconds: Int) -> Duration {
-        .seconds(
-            min(max(seconds, intervalRangeSeconds.lowerBound), intervalRangeSeconds.upperBound)
-        )
+    /// How long to wait because the server said so.
+    private func wait(_ retryAfter: Duration?) -> Duration {
+        let longest = Duration.seconds(Self.intervalRangeSeconds.upperBound)
+        return honorsRetryAfter ? min(retryAfter ?? .zero, longest) : .zero
+    }
+
+    private static func clamp(_ value: Int, to range: ClosedRange<Int>) -> Int {
+        min(max(value, range.lowerBound), range.upperBound)
     }
 }

@@ -1,7 +1,11 @@
 internal import Database
+internal import ServiceKit
 internal import Transit
 
 /// How often a caller may try something in a minute, counted in the database for all replicas.
+///
+/// No address and no identity is stored: a caller's row carries a keyed hash that differs from kind
+/// to kind, or a rider who registers and a person who signs up could be told to be one.
 struct AttemptLimiter: Sendable {
     /// The length of a window in seconds (spec 1.2, 2.1).
     static let windowSeconds: Int64 = 60
@@ -13,6 +17,8 @@ struct AttemptLimiter: Sendable {
     let kind: String
     /// Attempts in one window.
     let limit: Int
+    /// Makes the marks.
+    let keys: KeyRing
 
     /// Whether the caller may go on, and if not for how many seconds.
     enum Answer: Equatable {
@@ -48,39 +54,44 @@ struct AttemptLimiter: Sendable {
             ON CONFLICT (kind, caller, window_start) DO UPDATE SET count = a.count + 1
             RETURNING count
             """,
-            [.text(kind), .text(caller), .timestamp(start), .int(Self.callerLimit)]
+            [.text(kind), .text(mark(of: caller)), .timestamp(start), .int(Self.callerLimit)]
         )
         guard let row = rows.first else { return refused }
-        let count = try row.int("count")
-        if count == 1 {
-            // The first attempt of a caller tidies up what nobody reads any more; rows that another
-            // process is deleting are left to it, as two that wait for each other would deadlock.
-            try connection.execute(
-                """
-                DELETE FROM auth.attempts WHERE ctid = ANY (ARRAY(
-                    SELECT ctid FROM auth.attempts WHERE kind = $1 AND window_start < $2
-                    FOR UPDATE SKIP LOCKED))
-                """,
-                [.text(kind), .timestamp(start - Self.windowSeconds)]
-            )
-        }
-        return count <= limit ? .allowed : refused
+        return try row.int("count") <= limit ? .allowed : refused
     }
-}
 
-extension String {
-    /// The network that counts as one caller: an IPv6 address's first 64 bits, any other as it is.
-    var callerNetwork: String {
-        guard contains(":") else { return self }
-        var groups: [Substring] = []
-        let halves = self.split(separator: "::", maxSplits: 1, omittingEmptySubsequences: false)
-        groups = halves[0].split(separator: ":")
-        if halves.count == 2 {
-            let rest = halves[1].split(separator: ":")
-            groups += Array(repeating: "0", count: max(0, 8 - groups.count - rest.count)) + rest
+    /// Forgets the attempts of a caller in this window.
+    func clear(
+        _ caller: String,
+        at now: UnixSeconds,
+        on connection: Connection
+    ) throws(DatabaseError) {
+        try connection.execute(
+            "DELETE FROM auth.attempts WHERE kind = $1 AND caller = $2 AND window_start = $3",
+            [
+                .text(kind), .text(mark(of: caller)), .timestamp(now - now % Self.windowSeconds),
+            ]
+        )
+    }
+
+    /// Forgets the windows that are over, of every kind.
+    ///
+    /// Rows that another process is deleting are left to it, as two that wait for each other would
+    /// deadlock.
+    static func sweep(at now: UnixSeconds, on connection: Connection) throws(DatabaseError) {
+        try connection.execute(
+            """
+            DELETE FROM auth.attempts WHERE ctid = ANY (ARRAY(
+                SELECT ctid FROM auth.attempts WHERE window_start <= $1 FOR UPDATE SKIP LOCKED))
+            """,
+            [.timestamp(now - windowSeconds)]
+        )
+    }
+
+    private func mark(of caller: String) -> String {
+        guard let mark = keys.mark(ofCaller: caller, for: kind) else {
+            preconditionFailure("auth signs tokens, so it holds the secret")
         }
-        return groups.prefix(4).map { group in
-            String(UInt32(group, radix: 16) ?? 0, radix: 16)
-        }.joined(separator: ":") + "::/64"
+        return mark
     }
 }

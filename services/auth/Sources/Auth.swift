@@ -97,6 +97,7 @@ public enum Auth {
             clock: clock,
             revocations: trust.revocations,
             erasures: trust.erasures,
+            exports: trust.exports,
             logger: logger,
             metrics: metrics
         )
@@ -122,7 +123,11 @@ public enum Auth {
             signer: TokenSigner(keys),
             keys: keys,
             revocations: trust.revocations,
-            limiter: AttemptLimiter(kind: "register", limit: settings[registrationLimit]),
+            limiter: AttemptLimiter(
+                kind: "register",
+                limit: settings[registrationLimit],
+                keys: keys
+            ),
             lifetime: settings[riderLifetime],
             now: clock.now,
             logger: logger
@@ -157,7 +162,7 @@ public enum Auth {
             var json = JSONWriter()
             json.beginObject()
             json.member("rider", rider)
-            json.member("social", false)
+            json.member("social", true)
             json.member("signup", signUp)
             json.member("version", ProductVersion.current)
             json.endObject()

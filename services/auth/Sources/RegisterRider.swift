@@ -88,7 +88,7 @@ struct RegisterRider: Sendable {
         json.member("report_interval_seconds", RiderLimits.reportIntervalSeconds)
         json.member("max_batch_size", RiderLimits.batchSize)
         json.endObject()
-        return .json(bytes: json.bytes, status: rider.isNew ? 201 : 200)
+        return .json(bytes: json.bytes, status: rider.isNew ? 201 : 200).notStored()
     }
 
     /// Runs database work; a database that is away is 503, so that the phone tries again.

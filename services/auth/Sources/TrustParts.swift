@@ -8,11 +8,12 @@ internal import Transit
 struct TrustParts: Sendable {
     /// How often unfinished erasures are gone on with.
     static let erasurePeriod = Duration.seconds(5)
-    /// How often ended revocations are removed.
-    static let revocationPeriod = Duration.seconds(60)
+    /// How often ended revocations and counted attempts are removed.
+    static let sweepPeriod = Duration.seconds(60)
 
     let revocations: Revocations
     let erasures: Erasures
+    let exports: AccountExports
     let verifiers: VerifierQuestions
     private let database: Database
     private let now: @Sendable () -> UnixSeconds
@@ -23,7 +24,7 @@ struct TrustParts: Sendable {
     /// - Parameters:
     ///   - database: Auth's pool.
     ///   - clock: The application clock.
-    ///   - announce: Reads new revocations at once and publishes them.
+    ///   - announce: Reads new revocations at once, publishes them and has sockets closed.
     ///   - verifiers: Asked to forget riders and what they know of them.
     ///   - owners: Everybody who stores something about subjects.
     ///   - logger: Hears of erasures by their own ids.
@@ -49,6 +50,7 @@ struct TrustParts: Sendable {
             deletions: [.rider: riders, .account: accounts],
             logger: logger
         )
+        exports = AccountExports(owners: owners)
         self.verifiers = verifiers
         self.database = database
         now = clock.now
@@ -60,10 +62,15 @@ struct TrustParts: Sendable {
         let (bus, view) = (context.bus, context.revocations)
         RevocationTopic.publish(view, on: bus)
         let verifiers = VerifierQuestions(bus)
+        let relays = RelayNotice(bus, metrics: context.metrics)
         self.init(
             database: context.database,
             clock: context.clock,
-            announcing: { await view.look() },
+            announcing: {
+                await view.look()
+                // The change is made: a caller who is gone does not take it back.
+                await Task { await relays.tell() }.value
+            },
             verifiers: verifiers,
             owners: ErasureOwners.all(bus, verifiers),
             logger: context.logger
@@ -79,23 +86,24 @@ struct TrustParts: Sendable {
                     try? await Task.sleep(for: Self.erasurePeriod)
                 }
             },
-            ClosureService("revocation-sweep") {
+            ClosureService("sweep") {
                 while !Task.isCancelled {
-                    await sweepRevocations()
-                    try? await Task.sleep(for: Self.revocationPeriod)
+                    await sweep()
+                    try? await Task.sleep(for: Self.sweepPeriod)
                 }
             },
         ]
     }
 
-    private func sweepRevocations() async {
+    private func sweep() async {
         let now = now()
         do throws(DatabaseError) {
             try await database.withConnection { connection throws(DatabaseError) in
                 try RevocationSweep.run(at: now, on: connection)
+                try AttemptLimiter.sweep(at: now, on: connection)
             }
         } catch {
-            logger.debug("revocations are not swept", ["error": .text(error.description)])
+            logger.debug("what has ended is not swept", ["error": .text(error.description)])
         }
     }
 }

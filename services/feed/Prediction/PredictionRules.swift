@@ -5,6 +5,8 @@
 public struct PredictionRules: Sendable {
     /// Seconds after which what was learned of a stretch counts half.
     public var halfLifeSeconds = 7200.0
+    /// Seconds after which what was learned of a stretch hardly counts: 6 % of it is left.
+    public var memorySeconds: Int64 { Int64(halfLifeSeconds * 4) }
     /// How many passages the schedule itself counts for against those that were seen.
     public var scheduleWeight = 0.5
     /// The share of the learned deviation that is expected to come again.

@@ -9,8 +9,10 @@ public import Transit
 public struct SegmentTimes: Sendable {
     /// A stretch between two stops that follow each other.
     public struct Segment: Hashable, Sendable {
-        let from: StopID
-        let to: StopID
+        /// The stop at its beginning.
+        public let from: StopID
+        /// The stop at its end.
+        public let to: StopID
 
         /// Names a stretch.
         public init(from: StopID, to: StopID) {
@@ -33,8 +35,29 @@ public struct SegmentTimes: Sendable {
     /// Stretches that are remembered at most: a large city has some 20,000.
     private static let limit = 200_000
 
+    /// What was learned of a stretch, so that another process can go on with it.
+    public struct Learned: Sendable, Equatable {
+        /// The stretch.
+        public let segment: Segment
+        /// How many passages it counts for, as of ``seenAt``.
+        public let weight: Double
+        /// The sum of their deviations in seconds, weighted alike.
+        public let sum: Double
+        /// When the last passage ended.
+        public let seenAt: UnixSeconds
+
+        /// Puts together what was stored.
+        public init(segment: Segment, weight: Double, sum: Double, seenAt: UnixSeconds) {
+            self.segment = segment
+            self.weight = weight
+            self.sum = sum
+            self.seenAt = seenAt
+        }
+    }
+
     private let rules: PredictionRules
     private var means: [Segment: Mean] = [:]
+    private var changed: Set<Segment> = []
 
     /// Knows nothing yet.
     public init(rules: PredictionRules) { self.rules = rules }
@@ -59,6 +82,27 @@ public struct SegmentTimes: Sendable {
         mean.sum = mean.sum * kept + deviation
         mean.at = max(mean.at, time)
         means[segment] = mean
+        changed.insert(segment)
+    }
+
+    /// What was learned since the last call.
+    public mutating func takeChanges() -> [Learned] {
+        defer { changed = [] }
+        return changed.compactMap { segment in
+            means[segment].map {
+                Learned(segment: segment, weight: $0.weight, sum: $0.sum, seenAt: $0.at)
+            }
+        }
+    }
+
+    /// Goes on with what another learned; of two that know a stretch, who saw it later counts.
+    public mutating func adopt(_ learned: [Learned]) {
+        for other in learned where other.weight.isFinite && other.sum.isFinite {
+            guard means[other.segment].map({ $0.at < other.seenAt }) ?? true,
+                means[other.segment] != nil || means.count < Self.limit
+            else { continue }
+            means[other.segment] = Mean(weight: other.weight, sum: other.sum, at: other.seenAt)
+        }
     }
 
     /// What to expect on a stretch.
@@ -80,8 +124,8 @@ public struct SegmentTimes: Sendable {
 
     /// Drops what hardly counts any more; when that is nothing, everything.
     private mutating func forget(at now: UnixSeconds) {
-        let horizon = Int64(rules.halfLifeSeconds * 4)
-        means = means.filter { now - $0.value.at < horizon }
+        means = means.filter { now - $0.value.at < rules.memorySeconds }
         if means.count >= Self.limit { means = [:] }
+        changed = changed.filter { means[$0] != nil }
     }
 }

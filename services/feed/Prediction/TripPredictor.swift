@@ -87,6 +87,12 @@ public struct TripPredictor: Sendable {
     /// Where a vehicle is, as far as is known.
     public func progress(of key: Key) -> TripProgress? { vehicles[key] }
 
+    /// What was learned of stretches since the last call.
+    public mutating func takeLearned() -> [SegmentTimes.Learned] { times.takeChanges() }
+
+    /// Goes on with what another learned of stretches.
+    public mutating func adopt(_ learned: [SegmentTimes.Learned]) { times.adopt(learned) }
+
     /// Forgets vehicles of which nothing was heard for an hour.
     public mutating func forgetOld(at now: UnixSeconds) {
         vehicles = vehicles.filter { now - $0.value.measuredAt < Self.memorySeconds }

@@ -41,6 +41,8 @@ struct DriverIntake: Sendable {
     /// The writer's connection; answers in flight depend on it.
     let foundations: [any Service]
     let services: [any Service]
+    /// Answers auth about drivers.
+    let desk: DriverDataDesk
     private let rows: LiveRows
     private let retention: LocationRetention
     private let database: Database
@@ -84,7 +86,15 @@ struct DriverIntake: Sendable {
             now: surroundings.now,
             logger: surroundings.logger
         )
-        services = Self.services(surroundings, rows, retention, self.board)
+        let desk = DriverDataDesk(
+            database: surroundings.database,
+            now: surroundings.now,
+            logger: surroundings.logger
+        )
+        self.desk = desk
+        services =
+            Self.services(surroundings, rows, retention, self.board)
+            + [ClosureService("erasure-marks") { await desk.sweepMarks() }]
         surroundings.metrics.gauge(
             "driver_vehicles_live_items",
             help: "Vehicles with a fresh report of a driver."

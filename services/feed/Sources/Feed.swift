@@ -20,6 +20,14 @@ public enum Feed {
                 name: "0102-schedule-archive",
                 bytes: PackageResources._102_schedule_archive_sql
             ),
+            Migration(
+                name: "0103-erased-drivers",
+                bytes: PackageResources._103_erased_drivers_sql
+            ),
+            Migration(
+                name: "0104-travel-times",
+                bytes: PackageResources._104_travel_times_sql
+            ),
         ]
     )
 
@@ -86,7 +94,15 @@ public enum Feed {
             send: { bus.publish(topic: $0.topic, key: $0.key, body: $0.body) },
             logger: context.logger
         )
+        let travelTimes = TravelTimeKeeper(
+            publisher: publisher,
+            database: context.database,
+            epoch: { lock.epoch },
+            now: context.clock.now,
+            logger: context.logger
+        )
         subscribe(context, publisher, turn)
+        bus.serve { request in await intake.desk.answer(request.body) }
         let board = publisher.board
         context.readiness.check { board.hasFeed ? .ready : .notReady("feed: none was built yet") }
         var parts = ServiceParts(
@@ -97,6 +113,7 @@ public enum Feed {
                 ClosureService("schedule") { await archivist.run() },
                 ClosureService("replica") { await turn.followOthers() },
                 ClosureService("lock") { await turn.standForLock() },
+                ClosureService("travel-times") { await travelTimes.run() },
                 ClosureService("agencies") { await turn.pollAgencies() },
                 ClosureService("builder") { await turn.build() },
             ]
@@ -129,6 +146,7 @@ public enum Feed {
         sources.rules.trustedAge.maximum = settings[FeedSettings.trustedAge].components.seconds
         sources.rules.includesAgency = settings[FeedSettings.includesAgency]
         sources.rules.predictsAgency = settings[FeedSettings.predictsAgency]
+        sources.hasRiders = settings[FeedSettings.riderMode]
         let tracker = intake.tracker
         sources.drivers = { tracker.live(at: $0) }
         if let poller { sources.agencies = { (poller.feeds, poller.version) } }

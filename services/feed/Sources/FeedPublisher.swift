@@ -1,4 +1,5 @@
 internal import Messages
+internal import Prediction
 internal import RealtimeFeed
 internal import Synchronization
 internal import Telemetry
@@ -20,6 +21,8 @@ final class FeedPublisher: Sendable {
         var agencies: @Sendable () -> (feeds: [AgencyFeed], version: UInt64) = { ([], 0) }
         /// The schedule in use.
         var schedule: @Sendable () -> ScheduleIndex? = { nil }
+        /// Whether verifiers tell estimates (`RIDER_MODE_ENABLED`).
+        var hasRiders = true
     }
 
     /// What goes to the other services.
@@ -97,6 +100,14 @@ final class FeedPublisher: Sendable {
         return built.epoch
     }
 
+    /// Whether everyone was heard who has something for the feed: the owner of each slot, and each agency.
+    ///
+    /// A feed that is built before would take vehicles away that are only not known here yet.
+    var isInformed: Bool {
+        let hasEstimates = !sources.hasRiders || heard.withLock { $0.estimates.isComplete }
+        return hasEstimates && sources.agencies().feeds.allSatisfy(\.wasTried)
+    }
+
     /// Builds the feeds of this second; when nothing changed the last ones stand.
     ///
     /// Takes its time: not for the cooperative pool nor the HTTP loop.
@@ -143,6 +154,12 @@ final class FeedPublisher: Sendable {
             return messages
         }
     }
+
+    /// What was learned of travel times since the last call.
+    func takeLearned() -> [SegmentTimes.Learned] { work.withLock { $0.assembly.takeLearned() } }
+
+    /// Goes on with what an earlier builder learned of travel times.
+    func adopt(_ learned: [SegmentTimes.Learned]) { work.withLock { $0.assembly.adopt(learned) } }
 
     /// A turn begins: where another builder stopped, this one goes on.
     private func begin(_ work: inout Work, _ epoch: UInt64) {

@@ -11,7 +11,8 @@ public enum Groups {
     public static let schema = ServiceSchema(
         "groups",
         migrations: [
-            Migration(name: "0001-groups", bytes: PackageResources._001_groups_sql)
+            Migration(name: "0001-groups", bytes: PackageResources._001_groups_sql),
+            Migration(name: "0002-event-answers", bytes: PackageResources._002_event_answers_sql),
         ]
     )
 

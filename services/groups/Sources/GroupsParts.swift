@@ -16,13 +16,12 @@ struct GroupsParts: Sendable {
         let metrics: Metrics
     }
 
-    /// How often marks of erased accounts are looked through.
-    static let markInterval = Duration.seconds(600)
-
     /// What it offers over HTTP.
     let endpoints: [Endpoint]
     /// Who answers on the bus.
     let desk: GroupsDesk
+    /// What is looked after from time to time.
+    let housekeeping: Housekeeping
     /// What runs beside.
     let services: [any Service]
 
@@ -48,20 +47,8 @@ struct GroupsParts: Sendable {
             + PlaceEndpoints(api: api).all + EventEndpoints(api: api).all
             + AudienceEndpoint(api: api).all
         desk = GroupsDesk(database: database, accounts: accounts, live: live, logger: logger)
-        services = [
-            ClosureService("erasure marks") {
-                while !Task.isCancelled {
-                    do throws(DatabaseError) {
-                        let now = clock.now()
-                        try await database.withConnection { connection throws(DatabaseError) in
-                            try Erasure.forgetMarks(at: now, on: connection)
-                        }
-                    } catch {
-                        logger.debug("marks stay", ["error": .text(error.description)])
-                    }
-                    try? await Task.sleep(for: Self.markInterval)
-                }
-            }
-        ]
+        let housekeeping = Housekeeping(database: database, clock: clock, logger: logger)
+        self.housekeeping = housekeeping
+        services = [ClosureService("housekeeping") { await housekeeping.run() }]
     }
 }

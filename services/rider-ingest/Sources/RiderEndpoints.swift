@@ -11,6 +11,8 @@ struct RiderEndpoints: Sendable {
     let verifiers: VerifierClient
     /// The application clock.
     let now: @Sendable () -> UnixSeconds
+    /// How often phones are told to report.
+    var cadence = ReportCadence()
 
     /// Every endpoint, with who may call it.
     var all: [Endpoint] {
@@ -114,7 +116,11 @@ struct RiderEndpoints: Sendable {
             json.endObject()
         }
         json.endObject()
-        return .json(bytes: json.bytes, status: 201)
+        var response = HTTPResponse.json(bytes: json.bytes, status: 201)
+        // Said once for the ride: a phone packs its reports only for a server that reads them so
+        // (RFC 9110, 12.5.3).
+        response.headers.append(("Accept-Encoding", "gzip"))
+        return response
     }
 
     // MARK: - Reporting
@@ -149,6 +155,12 @@ struct RiderEndpoints: Sendable {
             json.member("off_route_streak", batch.offRouteStreak)
             json.member("ended", batch.ended)
             json.member("end_reason", batch.endReason)
+            // Beyond the seed: what others see of a published ride bears longer steps, and the
+            // phone's radio rests in between.
+            if !batch.ended {
+                let seconds = cadence.seconds(after: points, isPublished: batch.published)
+                json.member("report_interval_seconds", seconds)
+            }
             json.endObject()
             return .json(bytes: json.bytes)
         case .refused(let refusal): throw refusal.httpError

@@ -13,6 +13,17 @@ public enum RiderIngest {
         "Whether riders may report; off answers 404 on their paths and serves admins alone."
     ).lenient
 
+    private static let publishedInterval = Setting.integer(
+        "RIDER_PUBLISHED_INTERVAL",
+        default: RiderLimits.publishedReportIntervalSeconds,
+        in: RiderLimits.reportIntervalSeconds...15,
+        "The longest time between reports of a published ride, in seconds; fast vehicles report more often."
+    )
+
+    /// Requests under way, and so connections, that the server admits: all that may wait for verifiers,
+    /// whose client refuses the others with the same words, and what is being read or answered.
+    static let maximumWaitingRequests = VerifierClient.waitingLimit + 512
+
     /// The service as the executable runs it.
     public static let definition = ServiceDefinition(
         name: ServiceNames.riderIngest,
@@ -21,7 +32,7 @@ public enum RiderIngest {
         internalPort: 9102,
         keyFamilies: [.rider, .staff],
         usesBus: true,
-        settings: [riderMode.declaration],
+        settings: [riderMode.declaration, publishedInterval.declaration],
         build: { context in build(context) }
     )
 
@@ -78,9 +89,23 @@ public enum RiderIngest {
                 ? .ready : .notReady("verifiers: \(256 - verifiers.knownSlots) slots have no owner")
         }
         let now = context.clock.now
-        return ServiceParts(
-            endpoints: RiderEndpoints(verifiers: verifiers, now: now).all
+        return parts(
+            RiderEndpoints(
+                verifiers: verifiers,
+                now: now,
+                cadence: ReportCadence(
+                    publishedIntervalSeconds: context.settings[publishedInterval]
+                )
+            ).all
                 + AdminEndpoints(verifiers: verifiers, agencies: agencies, now: now).all
         )
+    }
+
+    /// The endpoints behind a server that admits what may wait.
+    static func parts(_ endpoints: [Endpoint]) -> ServiceParts {
+        var parts = ServiceParts(endpoints: endpoints)
+        parts.maximumWaitingRequests = maximumWaitingRequests
+        parts.maximumConnections = maximumWaitingRequests
+        return parts
     }
 }

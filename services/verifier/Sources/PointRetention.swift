@@ -2,11 +2,6 @@ internal import Database
 internal import Telemetry
 internal import Transit
 
-extension AdvisoryLock.Class {
-    /// Making and dropping partitions of `ride_points`; the key is 0.
-    static let pointRetention = AdvisoryLock.Class(0x414C_0005)
-}
-
 /// Makes the partitions of the coming days, and drops points that are older than they may be.
 ///
 /// Every verifier tries it each hour; one at a time does it. While no partition of a day is there its
@@ -16,8 +11,14 @@ struct PointRetention: Sendable {
     static let period = Duration.seconds(3600)
     /// After a failure it is tried again this soon.
     static let retryPeriod = Duration.seconds(60)
-    /// Days made beyond today: a process that is down for a day still finds its partition.
-    static let daysAhead = 2
+    /// One partition for each UTC day of the points' own time.
+    ///
+    /// A point may be ten minutes older than its arrival (spec 1.13).
+    static let partitions = DayPartitions(
+        schema: "verifier",
+        table: "ride_points",
+        lateness: 600
+    )
 
     private let pool: Database
     private let retentionSeconds: Int64
@@ -76,12 +77,10 @@ struct PointRetention: Sendable {
         let now = now()
         let cutoff = now - retentionSeconds
         do throws(DatabaseError) {
-            try await pool.withConnection { connection throws(DatabaseError) in
-                let lock = AdvisoryLock(class: .pointRetention, key: 0)
-                guard try lock.tryLock(on: connection) else { return }
-                defer { _ = try? lock.unlock(on: connection) }
-                try self.sweep(now: now, cutoff: cutoff, on: connection)
+            let change = try await pool.withConnection { connection throws(DatabaseError) in
+                try Self.partitions.maintain(at: now, keepingFrom: cutoff, on: connection)
             }
+            note(change)
             return true
         } catch {
             failed.add()
@@ -90,37 +89,16 @@ struct PointRetention: Sendable {
         }
     }
 
-    private func sweep(
-        now: UnixSeconds,
-        cutoff: UnixSeconds,
-        on connection: Connection
-    ) throws(DatabaseError) {
-        // Points of the last minutes of yesterday still arrive.
-        let first = PointPartitions.Day(of: now - PointPartitions.arrivalSeconds)
-        let last = PointPartitions.Day(of: now).adding(days: Self.daysAhead)
-        var days = Set(try PointPartitions.days(on: connection))
-        for date in sequence(first: first, next: { $0 < last ? $0.adding(days: 1) : nil })
-        where !days.contains(date) {
-            try PointPartitions.make(date, on: connection)
-            days.insert(date)
-        }
-        // All of such a day arrived before the cutoff.
-        let old = days.filter { $0.end + PointPartitions.arrivalSeconds <= cutoff }.sorted()
-        for day in old {
-            try PointPartitions.drop(day, on: connection)
-            dropped.add()
-            days.remove(day)
-        }
-        let count = try PointPartitions.delete(
-            receivedBefore: cutoff,
-            in: days.filter { $0.start <= cutoff }.sorted(),
-            on: connection
-        )
-        deleted.add(count)
-        guard !old.isEmpty || count > 0 else { return }
+    private func note(_ change: DayPartitions.Change) {
+        dropped.add(change.dropped.count)
+        deleted.add(change.deletedRows)
+        guard !change.dropped.isEmpty || change.deletedRows > 0 else { return }
         logger.info(
             "old points removed",
-            ["partitions.count": .integer(old.count), "points.count": .integer(count)]
+            [
+                "partitions.count": .integer(change.dropped.count),
+                "points.count": .integer(change.deletedRows),
+            ]
         )
     }
 }

@@ -16,7 +16,7 @@ final class RideBook: Sendable {
         var slots: [Slot: OwnedSlot] = [:]
         var rides: [UniqueID: ActiveRide] = [:]
         var changedSlots: Set<Slot> = []
-        /// Decided ends that were not stored when the slots were lost with the connection.
+        /// Decided ends that were not stored when their slots went.
         var unfiled: [UniqueID: Session] = [:]
     }
 
@@ -44,20 +44,31 @@ final class RideBook: Sendable {
     /// A ride under way in an owned slot.
     func ride(_ id: UniqueID) -> ActiveRide? { state.withLock { $0.rides[id] } }
 
-    /// The rides of an owned slot.
+    /// The rides of an owned slot, in the order in which they began.
     func rides(in slot: Slot) -> [ActiveRide] {
         state.withLock { state in
             (state.slots[slot]?.rides ?? []).compactMap { state.rides[$0] }
         }
+        .sorted { $0.session.isRegistered(before: $1.session) }
+    }
+
+    /// The rides of some slots whose end was decided and is not stored.
+    func unfiledRides(in slots: some Sequence<Slot>) -> [UniqueID] {
+        state.withLock { state in
+            slots.flatMap { state.slots[$0]?.rides ?? [] }
+                .filter { state.rides[$0]?.unfiled != nil }
+        }
+        .sorted()
     }
 
     /// All rides under way here.
     var allRides: [ActiveRide] { state.withLock { Array($0.rides.values) } }
 
-    /// The owned slots that have rides, and those whose rides changed since the last call.
+    /// The owned slots that have rides, and those whose rides changed since the last call: the slots
+    /// in order, the members in the order in which their rides began.
     func slotsToPublish() -> [(slot: Slot, epoch: UInt64, members: [Member])] {
-        state.withLock { state in
-            var result: [(Slot, UInt64, [Member])] = []
+        let slots = state.withLock { state in
+            var result: [(slot: Slot, epoch: UInt64, members: [Member])] = []
             for (slot, owned) in state.slots
             where !owned.rides.isEmpty || state.changedSlots.contains(slot) {
                 let members = owned.rides.compactMap { state.rides[$0]?.member }
@@ -65,6 +76,9 @@ final class RideBook: Sendable {
             }
             state.changedSlots = []
             return result
+        }
+        return slots.sorted { $0.slot < $1.slot }.map { slot, epoch, members in
+            (slot, epoch, members.sorted { $0.session.isRegistered(before: $1.session) })
         }
     }
 
@@ -90,12 +104,13 @@ final class RideBook: Sendable {
         }
     }
 
-    /// Forgets slots and their rides; their rows say all that a new owner needs.
+    /// Forgets slots and their rides, but not unfiled ends; their rows say all that a new owner needs.
     func release(_ slots: some Sequence<Slot>) {
         state.withLock { state in
             for slot in slots {
                 for id in state.slots.removeValue(forKey: slot)?.rides ?? [] {
-                    state.rides[id] = nil
+                    let ride = state.rides.removeValue(forKey: id)
+                    if let unfiled = ride?.unfiled { state.unfiled[id] = unfiled }
                 }
                 state.changedSlots.remove(slot)
             }
@@ -110,9 +125,18 @@ final class RideBook: Sendable {
         state.withLock { state in
             let slots = Array(state.slots.keys)
             guard !slots.isEmpty else { return [] }
-            let unfiled = state.rides.compactMapValues(\.unfiled)
+            // Ends of an earlier loss, whose slots were not taken again since, stay too.
+            let unfiled = state.unfiled.merging(state.rides.compactMapValues(\.unfiled)) { $1 }
             state = State(unfiled: unfiled)
             return slots
+        }
+    }
+
+    /// Forgets unfiled ends of rides that began before a time: whoever owns them now ends them by their
+    /// age.
+    func forgetUnfiled(startedBefore time: UnixSeconds) {
+        state.withLock { state in
+            state.unfiled = state.unfiled.filter { $0.value.startedAt >= time }
         }
     }
 
@@ -140,5 +164,12 @@ final class RideBook: Sendable {
             guard state.rides[session.rideID]?.unfiled == nil else { return }
             state.rides[session.rideID]?.unfiled = session
         }
+    }
+}
+
+extension Session {
+    /// The order in which sessions were registered, the same in every process and after each restart.
+    fileprivate func isRegistered(before other: Session) -> Bool {
+        (startedAt, rideID) < (other.startedAt, other.rideID)
     }
 }

@@ -10,8 +10,8 @@ internal import Verification
 /// open transaction dies with it. So there is no lease to outlive and no second writer. Who the
 /// others are is read from the sessions too: those of a crashed verifier are gone at once.
 final class SlotKeeper: Sendable {
-    /// How often the share is looked at: a quarter of what phones may notice of a crash.
-    static let period = Duration.milliseconds(250)
+    /// How often the share is looked at: a small part of the second that phones may notice of a crash.
+    static let period = Duration.milliseconds(125)
     /// An owner without a heartbeat for this long is cut off (architecture, section 5).
     static let silenceSeconds = 4.0
 
@@ -20,6 +20,7 @@ final class SlotKeeper: Sendable {
     private let instance: String
     private let circumstances: @Sendable () -> Circumstances
     private let schedule: @Sendable () -> ScheduleNote?
+    private let file: @Sendable (_ ride: UniqueID) async -> Void
     private let changed: @Sendable () -> Void
     /// The session and when it was first used, in monotonic seconds.
     private let session = Mutex((generation: 0, since: 0.0))
@@ -38,6 +39,7 @@ final class SlotKeeper: Sendable {
     ///   - instance: The name under which this process is known.
     ///   - circumstances: Schedule and clocks, to bring rides back to life.
     ///   - schedule: The schedule in use, for operators.
+    ///   - file: Stores the end of a ride that was decided and not stored, if it can.
     ///   - changed: Called after each change of what is owned.
     ///   - logger: Hears of changes of state.
     ///   - metrics: Counts them.
@@ -47,6 +49,7 @@ final class SlotKeeper: Sendable {
         instance: String,
         circumstances: @escaping @Sendable () -> Circumstances,
         schedule: @escaping @Sendable () -> ScheduleNote?,
+        file: @escaping @Sendable (_ ride: UniqueID) async -> Void,
         changed: @escaping @Sendable () -> Void,
         logger: Logger,
         metrics: Metrics
@@ -56,6 +59,7 @@ final class SlotKeeper: Sendable {
         self.instance = instance
         self.circumstances = circumstances
         self.schedule = schedule
+        self.file = file
         self.changed = changed
         self.logger = logger
         acquired = metrics.counter("slots_acquired_total", help: "Slots taken over.")
@@ -76,14 +80,15 @@ final class SlotKeeper: Sendable {
         switch fleet.next(owned: book.ownedSlots.count, of: instance) {
         case .keep: break
         case .release(let surplus):
-            try await release(plan.withLock { $0.next(surplus, of: book.ridesBySlot) })
+            let slots = plan.withLock { $0.next(surplus, of: book.ridesBySlot) }
+            try await release(slots, isLast: false)
         case .acquire(let limit): try await acquire(limit)
         }
     }
 
     /// Gives everything back, for a stop in order.
     func releaseAll() async throws(DatabaseError) {
-        try await release(book.ownedSlots.keys.sorted())
+        try await release(book.ownedSlots.keys.sorted(), isLast: true)
     }
 
     /// Forgets all slots; the locks went with the connection.
@@ -202,8 +207,12 @@ final class SlotKeeper: Sendable {
     ) throws(DatabaseError) -> Takeover {
         guard !keys.isEmpty else { return Takeover() }
         let slots = keys.map { Slot(UInt8(truncatingIfNeeded: $0)) }
-        let epochs = try RideStore.epochs(slots.count, on: connection)
-        try FleetStore.note(slots, epochs: epochs, of: instance, on: connection)
+        // In one transaction, as each is flushed to the disk: phones wait for it.
+        let epochs = try connection.transaction { () throws(DatabaseError) in
+            let epochs = try RideStore.epochs(slots.count, on: connection)
+            try FleetStore.note(slots, epochs: epochs, of: self.instance, on: connection)
+            return epochs
+        }
         var takeover = Takeover(slots: slots.count)
         var rides: [Slot: [ActiveRide]] = [:]
         var ended: [UniqueID] = []
@@ -228,9 +237,19 @@ final class SlotKeeper: Sendable {
         return takeover
     }
 
-    private func release(_ slots: [Slot]) async throws(DatabaseError) {
-        guard !slots.isEmpty else { return }
+    /// Gives slots back.
+    ///
+    /// - Parameters:
+    ///   - slots: Which.
+    ///   - isLast: Whether this process ends; else a slot stays in which an end cannot be stored yet,
+    ///     as the next owner reads rows and would go on with that ride.
+    /// - Throws: ``DatabaseError`` when the database is away.
+    private func release(_ slots: [Slot], isLast: Bool) async throws(DatabaseError) {
         let book = book
+        for ride in book.unfiledRides(in: slots) { await file(ride) }
+        let held = isLast ? [] : Set(book.unfiledRides(in: slots).map(\.slot))
+        let slots = slots.filter { !held.contains($0) }
+        guard !slots.isEmpty else { return }
         try await writer.run { connection throws(DatabaseError) in
             // Forgotten before the lock goes, so that two never answer for one slot.
             book.release(slots)

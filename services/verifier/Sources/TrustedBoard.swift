@@ -40,13 +40,16 @@ final class TrustedBoard: Sendable {
 }
 
 extension Verification.TrustedVehicle {
-    /// A trusted vehicle of the wire as the rules take it.
+    /// A trusted vehicle of the wire as the rules take it; without a place it has one that is none.
     init(_ vehicle: Messages.TrustedVehicle) {
         self.init(
             tripID: vehicle.tripID,
             startDate: vehicle.startDate,
             vehicleID: vehicle.vehicleID.rawValue,
-            coordinate: Coordinate(latitude: vehicle.latitude, longitude: vehicle.longitude),
+            coordinate: Coordinate(
+                latitude: vehicle.latitude ?? .nan,
+                longitude: vehicle.longitude ?? .nan
+            ),
             timestamp: vehicle.timestamp,
             source: vehicle.source == .driver ? .driver : .agency
         )

@@ -34,8 +34,10 @@ public enum Verifier {
     )
 
     private static func build(_ context: ServiceContext) async throws -> ServiceParts {
-        // Without riders nothing is owned, stored or loaded, and that is all that is asked of it.
-        guard context.settings[VerifierSettings.riderMode] else { return ServiceParts() }
+        let retention = retention(context)
+        guard context.settings[VerifierSettings.riderMode] else {
+            return idle(context, retention)
+        }
         let thresholds = VerifierSettings.thresholds(context.settings)
         let schedule = try await ScheduleSettings.follower(context)
         let trusted = TrustedBoard(thresholds: thresholds)
@@ -75,13 +77,6 @@ public enum Verifier {
         bus.subscribe(topic: BusTopics.trusted, of: ServiceNames.feed) {
             if !trusted.heard($0.body) { unheard.add() }
         }
-        let retention = PointRetention(
-            pool: context.database,
-            retentionSeconds: VerifierSettings.pointRetentionSeconds(context.settings),
-            now: clock.now,
-            logger: context.logger,
-            metrics: context.metrics
-        )
         return ServiceParts(
             foundations: [ClosingService("writer") { await node.close() }],
             services: [
@@ -91,6 +86,32 @@ public enum Verifier {
                 ClosureService("reaper") { try await node.reap() },
                 ClosureService("retention") { await retention.run() },
             ]
+        )
+    }
+
+    /// Without riders nothing is owned, loaded or judged; what is stored grows old and may be forgotten.
+    private static func idle(
+        _ context: ServiceContext,
+        _ retention: PointRetention
+    ) -> ServiceParts {
+        let idle = IdleVerifier(
+            erasure: .idle(
+                pool: context.database,
+                now: context.clock.now,
+                logger: context.logger
+            )
+        )
+        context.bus.serve { request in await idle.answer(request.body, trace: request.trace) }
+        return ServiceParts(services: [ClosureService("retention") { await retention.run() }])
+    }
+
+    private static func retention(_ context: ServiceContext) -> PointRetention {
+        PointRetention(
+            pool: context.database,
+            retentionSeconds: VerifierSettings.pointRetentionSeconds(context.settings),
+            now: context.clock.now,
+            logger: context.logger,
+            metrics: context.metrics
         )
     }
 

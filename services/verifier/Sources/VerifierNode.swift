@@ -61,8 +61,10 @@ final class VerifierNode: Sendable {
             book: book,
             publish: surroundings.publish
         )
-        // The connection and the keeper need each other: the keeper is told through this box.
+        // The connection, the keeper and the writer need each other: the keeper is told and files
+        // through these boxes.
         let lost = LossBox()
+        let filing = FilingBox()
         let connection = DedicatedConnection(
             surroundings.database,
             name: "writer",
@@ -80,6 +82,7 @@ final class VerifierNode: Sendable {
                     ScheduleNote(hash: $0.contentHash, source: $0.source)
                 }
             },
+            file: { await filing.call($0) },
             changed: { owners.publish() },
             logger: surroundings.logger,
             metrics: metrics
@@ -110,6 +113,7 @@ final class VerifierNode: Sendable {
         )
         self.writer = writer
         let logger = surroundings.logger
+        filing.action.withLock { $0 = { _ = await Self.file(.reap($0), with: writer, logger) } }
         erasure = RiderErasure(
             pool: surroundings.pool,
             owns: { book.owns($0) },
@@ -314,6 +318,7 @@ final class VerifierNode: Sendable {
     /// One round of the reaper.
     func reapOnce() async {
         let now = circumstances()
+        book.forgetUnfiled(startedBefore: now.now - now.thresholds.maxRideSeconds)
         for ride in book.allRides {
             let isDue =
                 ride.unfiled != nil
@@ -330,11 +335,4 @@ final class VerifierNode: Sendable {
 
     /// Ends the writer's connection, and with it every lock.
     func close() async { await connection.close() }
-}
-
-/// Passes the loss of the connection on to a part that is made after it.
-private final class LossBox: Sendable {
-    let action = Mutex<(@Sendable () -> Void)?>(nil)
-
-    func call() { action.withLock { $0 }?() }
 }

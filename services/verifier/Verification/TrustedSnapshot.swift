@@ -14,9 +14,15 @@ public struct TrustedSnapshot: Sendable, Equatable {
     private struct Candidates: Sendable, Equatable {
         var agency: TrustedVehicle?
         var driver: TrustedVehicle?
+        /// One that is on the trip and says no possible place.
+        var placeless: TrustedVehicle?
 
         /// Between feeds the fresher entity wins, the earlier listed one on a tie.
         mutating func add(_ vehicle: TrustedVehicle) {
+            guard vehicle.coordinate.isValid else {
+                if vehicle.timestamp > placeless?.timestamp ?? .min { placeless = vehicle }
+                return
+            }
             switch vehicle.source {
             case .agency:
                 if vehicle.timestamp > agency?.timestamp ?? .min { agency = vehicle }
@@ -33,8 +39,9 @@ public struct TrustedSnapshot: Sendable, Equatable {
 
     /// Indexes the vehicles of a snapshot.
     ///
-    /// Left out are those without a trip, a time or a valid position, and those dated too far ahead of
-    /// `createdAt`, which would otherwise hide a good report of the same trip.
+    /// Left out are those without a trip or a time, and those dated too far ahead of `createdAt`, which
+    /// would otherwise hide a good report of the same trip. Those without a valid position are not
+    /// compared with anybody.
     ///
     /// - Parameters:
     ///   - vehicles: The vehicles of all feeds and drivers.
@@ -48,8 +55,7 @@ public struct TrustedSnapshot: Sendable, Equatable {
         self.createdAt = createdAt
         for vehicle in vehicles {
             guard !vehicle.tripID.isEmpty, vehicle.timestamp > 0,
-                vehicle.timestamp <= createdAt + thresholds.trustedMaxLeadSeconds,
-                vehicle.coordinate.isValid
+                vehicle.timestamp <= createdAt + thresholds.trustedMaxLeadSeconds
             else { continue }
             if let startDate = vehicle.startDate {
                 let key = TripInstance(tripID: vehicle.tripID, startDate: startDate)
@@ -66,7 +72,7 @@ public struct TrustedSnapshot: Sendable, Equatable {
         return now - createdAt <= thresholds.trustedMaxAgeSeconds
     }
 
-    /// The trusted vehicle on a trip instance.
+    /// The trusted vehicle on a trip instance, to compare riders with.
     ///
     /// Agencies are asked before drivers, and each of them for the exact date before any date. A vehicle of
     /// another date is never found.
@@ -90,13 +96,17 @@ public struct TrustedSnapshot: Sendable, Equatable {
             ?? usable(any?.driver, at: now, thresholds)
     }
 
-    /// Whether a trusted vehicle is on a trip instance.
+    /// Whether a trusted vehicle is on a trip instance, wherever it says that it is: what breaks a rule
+    /// and is not published keeps riders off its trip all the same.
     public func covers(
         _ trip: TripInstance,
         at now: UnixSeconds,
         thresholds: Thresholds = Thresholds()
     ) -> Bool {
-        vehicle(on: trip, at: now, thresholds: thresholds) != nil
+        if vehicle(on: trip, at: now, thresholds: thresholds) != nil { return true }
+        guard isUsable(at: now, thresholds: thresholds) else { return false }
+        return usable(dated[trip]?.placeless, at: now, thresholds) != nil
+            || usable(dateless[trip.tripID]?.placeless, at: now, thresholds) != nil
     }
 
     private func usable(

@@ -16,7 +16,7 @@ public struct TrustedVehicle: Sendable, Equatable {
     public var startDate: ServiceDate?
     /// The vehicle's id in its feed; may be empty.
     public var vehicleID: String
-    /// Where it was, in WGS-84 degrees.
+    /// Where it was, in WGS-84 degrees; one whose place is not valid covers its trip and nothing more.
     public var coordinate: Coordinate
     /// When it was there; 0 when the feed gives no time, and then it is dropped.
     public var timestamp: UnixSeconds

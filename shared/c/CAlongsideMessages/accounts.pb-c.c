@@ -211,6 +211,102 @@ void   alongside__erase_account_answer__free_unpacked
   assert(message->base.descriptor == &alongside__erase_account_answer__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   alongside__account_data_query__init
+                     (Alongside__AccountDataQuery         *message)
+{
+  static const Alongside__AccountDataQuery init_value = ALONGSIDE__ACCOUNT_DATA_QUERY__INIT;
+  *message = init_value;
+}
+size_t alongside__account_data_query__get_packed_size
+                     (const Alongside__AccountDataQuery *message)
+{
+  assert(message->base.descriptor == &alongside__account_data_query__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t alongside__account_data_query__pack
+                     (const Alongside__AccountDataQuery *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &alongside__account_data_query__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t alongside__account_data_query__pack_to_buffer
+                     (const Alongside__AccountDataQuery *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &alongside__account_data_query__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Alongside__AccountDataQuery *
+       alongside__account_data_query__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Alongside__AccountDataQuery *)
+     protobuf_c_message_unpack (&alongside__account_data_query__descriptor,
+                                allocator, len, data);
+}
+void   alongside__account_data_query__free_unpacked
+                     (Alongside__AccountDataQuery *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &alongside__account_data_query__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   alongside__account_data_answer__part__init
+                     (Alongside__AccountDataAnswer__Part         *message)
+{
+  static const Alongside__AccountDataAnswer__Part init_value = ALONGSIDE__ACCOUNT_DATA_ANSWER__PART__INIT;
+  *message = init_value;
+}
+void   alongside__account_data_answer__init
+                     (Alongside__AccountDataAnswer         *message)
+{
+  static const Alongside__AccountDataAnswer init_value = ALONGSIDE__ACCOUNT_DATA_ANSWER__INIT;
+  *message = init_value;
+}
+size_t alongside__account_data_answer__get_packed_size
+                     (const Alongside__AccountDataAnswer *message)
+{
+  assert(message->base.descriptor == &alongside__account_data_answer__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t alongside__account_data_answer__pack
+                     (const Alongside__AccountDataAnswer *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &alongside__account_data_answer__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t alongside__account_data_answer__pack_to_buffer
+                     (const Alongside__AccountDataAnswer *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &alongside__account_data_answer__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Alongside__AccountDataAnswer *
+       alongside__account_data_answer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Alongside__AccountDataAnswer *)
+     protobuf_c_message_unpack (&alongside__account_data_answer__descriptor,
+                                allocator, len, data);
+}
+void   alongside__account_data_answer__free_unpacked
+                     (Alongside__AccountDataAnswer *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &alongside__account_data_answer__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor alongside__account_query__handle__field_descriptors[1] =
 {
   {
@@ -632,5 +728,186 @@ const ProtobufCMessageDescriptor alongside__erase_account_answer__descriptor =
   alongside__erase_account_answer__field_indices_by_name,
   1,  alongside__erase_account_answer__number_ranges,
   (ProtobufCMessageInit) alongside__erase_account_answer__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor alongside__account_data_query__field_descriptors[3] =
+{
+  {
+    "header",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Alongside__AccountDataQuery, header),
+    &alongside__header__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "account_id",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__AccountDataQuery, has_account_id),
+    offsetof(Alongside__AccountDataQuery, account_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "cursor",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__AccountDataQuery, has_cursor),
+    offsetof(Alongside__AccountDataQuery, cursor),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned alongside__account_data_query__field_indices_by_name[] = {
+  1,   /* field[1] = account_id */
+  2,   /* field[2] = cursor */
+  0,   /* field[0] = header */
+};
+static const ProtobufCIntRange alongside__account_data_query__number_ranges[2 + 1] =
+{
+  { 1, 0 },
+  { 4, 2 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor alongside__account_data_query__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "alongside.AccountDataQuery",
+  "AccountDataQuery",
+  "Alongside__AccountDataQuery",
+  "alongside",
+  sizeof(Alongside__AccountDataQuery),
+  3,
+  alongside__account_data_query__field_descriptors,
+  alongside__account_data_query__field_indices_by_name,
+  2,  alongside__account_data_query__number_ranges,
+  (ProtobufCMessageInit) alongside__account_data_query__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor alongside__account_data_answer__part__field_descriptors[2] =
+{
+  {
+    "json",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__AccountDataAnswer__Part, has_json),
+    offsetof(Alongside__AccountDataAnswer__Part, json),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "next",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__AccountDataAnswer__Part, has_next),
+    offsetof(Alongside__AccountDataAnswer__Part, next),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned alongside__account_data_answer__part__field_indices_by_name[] = {
+  0,   /* field[0] = json */
+  1,   /* field[1] = next */
+};
+static const ProtobufCIntRange alongside__account_data_answer__part__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor alongside__account_data_answer__part__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "alongside.AccountDataAnswer.Part",
+  "Part",
+  "Alongside__AccountDataAnswer__Part",
+  "alongside",
+  sizeof(Alongside__AccountDataAnswer__Part),
+  2,
+  alongside__account_data_answer__part__field_descriptors,
+  alongside__account_data_answer__part__field_indices_by_name,
+  1,  alongside__account_data_answer__part__number_ranges,
+  (ProtobufCMessageInit) alongside__account_data_answer__part__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor alongside__account_data_answer__field_descriptors[3] =
+{
+  {
+    "header",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Alongside__AccountDataAnswer, header),
+    &alongside__header__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "part",
+    10,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Alongside__AccountDataAnswer, body_case),
+    offsetof(Alongside__AccountDataAnswer, part),
+    &alongside__account_data_answer__part__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "unavailable",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Alongside__AccountDataAnswer, body_case),
+    offsetof(Alongside__AccountDataAnswer, unavailable),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned alongside__account_data_answer__field_indices_by_name[] = {
+  0,   /* field[0] = header */
+  1,   /* field[1] = part */
+  2,   /* field[2] = unavailable */
+};
+static const ProtobufCIntRange alongside__account_data_answer__number_ranges[2 + 1] =
+{
+  { 1, 0 },
+  { 10, 1 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor alongside__account_data_answer__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "alongside.AccountDataAnswer",
+  "AccountDataAnswer",
+  "Alongside__AccountDataAnswer",
+  "alongside",
+  sizeof(Alongside__AccountDataAnswer),
+  3,
+  alongside__account_data_answer__field_descriptors,
+  alongside__account_data_answer__field_indices_by_name,
+  2,  alongside__account_data_answer__number_ranges,
+  (ProtobufCMessageInit) alongside__account_data_answer__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -1277,7 +1277,7 @@ const ProtobufCMessageDescriptor alongside__member_fix__descriptor =
   (ProtobufCMessageInit) alongside__member_fix__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__export_account__field_descriptors[1] =
+static const ProtobufCFieldDescriptor alongside__export_account__field_descriptors[2] =
 {
   {
     "account_id",
@@ -1291,14 +1291,27 @@ static const ProtobufCFieldDescriptor alongside__export_account__field_descripto
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "after",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__ExportAccount, has_after),
+    offsetof(Alongside__ExportAccount, after),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__export_account__field_indices_by_name[] = {
   0,   /* field[0] = account_id */
+  1,   /* field[1] = after */
 };
 static const ProtobufCIntRange alongside__export_account__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 1 }
+  { 0, 2 }
 };
 const ProtobufCMessageDescriptor alongside__export_account__descriptor =
 {
@@ -1308,14 +1321,14 @@ const ProtobufCMessageDescriptor alongside__export_account__descriptor =
   "Alongside__ExportAccount",
   "alongside",
   sizeof(Alongside__ExportAccount),
-  1,
+  2,
   alongside__export_account__field_descriptors,
   alongside__export_account__field_indices_by_name,
   1,  alongside__export_account__number_ranges,
   (ProtobufCMessageInit) alongside__export_account__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__groups_reply__field_descriptors[8] =
+static const ProtobufCFieldDescriptor alongside__groups_reply__field_descriptors[9] =
 {
   {
     "header",
@@ -1413,8 +1426,21 @@ static const ProtobufCFieldDescriptor alongside__groups_reply__field_descriptors
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "export_next",
+    20,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__GroupsReply, has_export_next),
+    offsetof(Alongside__GroupsReply, export_next),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__groups_reply__field_indices_by_name[] = {
+  8,   /* field[8] = export_next */
   6,   /* field[6] = exported */
   0,   /* field[0] = header */
   2,   /* field[2] = membership */
@@ -1429,7 +1455,7 @@ static const ProtobufCIntRange alongside__groups_reply__number_ranges[3 + 1] =
   { 1, 0 },
   { 10, 2 },
   { 19, 7 },
-  { 0, 8 }
+  { 0, 9 }
 };
 const ProtobufCMessageDescriptor alongside__groups_reply__descriptor =
 {
@@ -1439,7 +1465,7 @@ const ProtobufCMessageDescriptor alongside__groups_reply__descriptor =
   "Alongside__GroupsReply",
   "alongside",
   sizeof(Alongside__GroupsReply),
-  8,
+  9,
   alongside__groups_reply__field_descriptors,
   alongside__groups_reply__field_indices_by_name,
   3,  alongside__groups_reply__number_ranges,
@@ -1753,7 +1779,7 @@ const ProtobufCMessageDescriptor alongside__group_versions__descriptor =
   (ProtobufCMessageInit) alongside__group_versions__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__relay_request__field_descriptors[3] =
+static const ProtobufCFieldDescriptor alongside__relay_request__field_descriptors[4] =
 {
   {
     "header",
@@ -1791,8 +1817,21 @@ static const ProtobufCFieldDescriptor alongside__relay_request__field_descriptor
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "check_sessions",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Alongside__RelayRequest, body_case),
+    offsetof(Alongside__RelayRequest, check_sessions),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__relay_request__field_indices_by_name[] = {
+  3,   /* field[3] = check_sessions */
   0,   /* field[0] = header */
   1,   /* field[1] = request_id */
   2,   /* field[2] = take_away */
@@ -1801,7 +1840,7 @@ static const ProtobufCIntRange alongside__relay_request__number_ranges[2 + 1] =
 {
   { 1, 0 },
   { 10, 2 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor alongside__relay_request__descriptor =
 {
@@ -1811,7 +1850,7 @@ const ProtobufCMessageDescriptor alongside__relay_request__descriptor =
   "Alongside__RelayRequest",
   "alongside",
   sizeof(Alongside__RelayRequest),
-  3,
+  4,
   alongside__relay_request__field_descriptors,
   alongside__relay_request__field_indices_by_name,
   2,  alongside__relay_request__number_ranges,
@@ -1933,7 +1972,7 @@ const ProtobufCMessageDescriptor alongside__take_away__descriptor =
   (ProtobufCMessageInit) alongside__take_away__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__relay_reply__field_descriptors[4] =
+static const ProtobufCFieldDescriptor alongside__relay_reply__field_descriptors[5] =
 {
   {
     "header",
@@ -1972,6 +2011,18 @@ static const ProtobufCFieldDescriptor alongside__relay_reply__field_descriptors[
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
+    "sessions_checked",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Alongside__RelayReply, body_case),
+    offsetof(Alongside__RelayReply, sessions_checked),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
     "refused",
     19,
     PROTOBUF_C_LABEL_OPTIONAL,
@@ -1986,16 +2037,17 @@ static const ProtobufCFieldDescriptor alongside__relay_reply__field_descriptors[
 };
 static const unsigned alongside__relay_reply__field_indices_by_name[] = {
   0,   /* field[0] = header */
-  3,   /* field[3] = refused */
+  4,   /* field[4] = refused */
   1,   /* field[1] = request_id */
+  3,   /* field[3] = sessions_checked */
   2,   /* field[2] = taken_away */
 };
 static const ProtobufCIntRange alongside__relay_reply__number_ranges[3 + 1] =
 {
   { 1, 0 },
   { 10, 2 },
-  { 19, 3 },
-  { 0, 4 }
+  { 19, 4 },
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor alongside__relay_reply__descriptor =
 {
@@ -2005,7 +2057,7 @@ const ProtobufCMessageDescriptor alongside__relay_reply__descriptor =
   "Alongside__RelayReply",
   "alongside",
   sizeof(Alongside__RelayReply),
-  4,
+  5,
   alongside__relay_reply__field_descriptors,
   alongside__relay_reply__field_indices_by_name,
   3,  alongside__relay_reply__number_ranges,

@@ -37,6 +37,10 @@ static inline CURLcode alongside_curl_get_pointer(CURL *easy, CURLINFO info, voi
     return curl_easy_getinfo(easy, info, value);
 }
 
+static inline CURLcode alongside_curl_get_socket(CURL *easy, CURLINFO info, curl_socket_t *value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+
 static inline CURLMcode alongside_curl_multi_set_long(CURLM *multi, CURLMoption option, long value)
 {
     return curl_multi_setopt(multi, option, value);

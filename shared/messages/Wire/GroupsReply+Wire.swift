@@ -6,9 +6,9 @@ internal import Transit
 extension GroupsReply: WireMessage {
     /// The protobuf bytes of this answer.
     public func encoded() -> [UInt8] {
-        // The export is the one big part: it is lent, so its bytes live as long as the packing.
-        if case .exported(let json) = body {
-            return json.withUnsafeBufferPointer { packed(exported: $0) }
+        // A page is the one big part: it is lent, so its bytes live as long as the packing.
+        if case .exported(let page) = body {
+            return page.json.withUnsafeBufferPointer { packed(exported: $0) }
         }
         return packed(exported: UnsafeBufferPointer(start: nil, count: 0))
     }
@@ -65,9 +65,12 @@ extension GroupsReply: WireMessage {
         case .stored:
             message.body_case = ALONGSIDE__GROUPS_REPLY__BODY_STORED
             message.stored = 1
-        case .exported:
+        case .exported(let page):
             message.body_case = ALONGSIDE__GROUPS_REPLY__BODY_EXPORTED
             message.exported = arena.borrowed(exported)
+            if let next = page.next {
+                (message.has_export_next, message.export_next) = (1, arena.text(next))
+            }
         case .refused(let refusal):
             message.body_case = ALONGSIDE__GROUPS_REPLY__BODY_REFUSED
             message.refused = arena.text(refusal.rawValue)
@@ -98,7 +101,12 @@ extension GroupsReply.Body {
             guard message.stored != 0 else { throw .invalidField("stored") }
             self = .stored
         case ALONGSIDE__GROUPS_REPLY__BODY_EXPORTED:
-            self = .exported(Array(message.exported.bytes))
+            self = .exported(
+                ExportPage(
+                    json: Array(message.exported.bytes),
+                    next: message.has_export_next == 0 ? nil : message.export_next.text
+                )
+            )
         case ALONGSIDE__GROUPS_REPLY__BODY_REFUSED:
             self = .refused(GroupsReply.Refusal(rawValue: message.refused.text) ?? .failed)
         default: throw .unknownBody

@@ -19,6 +19,9 @@ extension RelayRequest: WireMessage {
                             withdrawals.count, arena.messages(withdrawals) { $0.wire(arena) }
                         )
                     }
+                case .checkSessions:
+                    message.body_case = ALONGSIDE__RELAY_REQUEST__BODY_CHECK_SESSIONS
+                    message.check_sessions = 1
                 }
             }
         )
@@ -28,19 +31,29 @@ extension RelayRequest: WireMessage {
     public init(decoding bytes: UnsafeRawBufferPointer) throws(MessageError) {
         self = try withUnpacked(bytes, alongside__relay_request__unpack) {
             message throws(MessageError) in
-            guard message.body_case == ALONGSIDE__RELAY_REQUEST__BODY_TAKE_AWAY else {
-                throw .unknownBody
-            }
-            let wire = try pointee(message.take_away, "take_away")
-            return RelayRequest(
+            RelayRequest(
                 requestID: try uniqueID(message.has_request_id, message.request_id, "request_id"),
                 trace: Messages.trace(message.header),
-                body: .takeAway(
-                    try values(wire.entries, wire.n_entries) { entry throws(MessageError) in
-                        try Withdrawal(entry)
-                    }
-                )
+                body: try Body(message)
             )
+        }
+    }
+}
+
+extension RelayRequest.Body {
+    fileprivate init(_ message: Alongside__RelayRequest) throws(MessageError) {
+        switch message.body_case {
+        case ALONGSIDE__RELAY_REQUEST__BODY_TAKE_AWAY:
+            let wire = try pointee(message.take_away, "take_away")
+            self = .takeAway(
+                try values(wire.entries, wire.n_entries) { entry throws(MessageError) in
+                    try Withdrawal(entry)
+                }
+            )
+        case ALONGSIDE__RELAY_REQUEST__BODY_CHECK_SESSIONS:
+            guard message.check_sessions != 0 else { throw .invalidField("check_sessions") }
+            self = .checkSessions
+        default: throw .unknownBody
         }
     }
 }
@@ -57,6 +70,9 @@ extension RelayReply: WireMessage {
                 case .takenAway:
                     message.body_case = ALONGSIDE__RELAY_REPLY__BODY_TAKEN_AWAY
                     message.taken_away = 1
+                case .sessionsChecked:
+                    message.body_case = ALONGSIDE__RELAY_REPLY__BODY_SESSIONS_CHECKED
+                    message.sessions_checked = 1
                 case .refused:
                     message.body_case = ALONGSIDE__RELAY_REPLY__BODY_REFUSED
                     message.refused = arena.text("failed")
@@ -74,6 +90,9 @@ extension RelayReply: WireMessage {
             case ALONGSIDE__RELAY_REPLY__BODY_TAKEN_AWAY:
                 guard message.taken_away != 0 else { throw .invalidField("taken_away") }
                 body = .takenAway
+            case ALONGSIDE__RELAY_REPLY__BODY_SESSIONS_CHECKED:
+                guard message.sessions_checked != 0 else { throw .invalidField("sessions_checked") }
+                body = .sessionsChecked
             case ALONGSIDE__RELAY_REPLY__BODY_REFUSED: body = .refused
             default: throw .unknownBody
             }

@@ -170,8 +170,8 @@ extension TrustedVehicle {
                 (wire.has_start_date, wire.start_date) = (1, Int32(startDate.daysSince1970))
             }
             (wire.has_vehicle_id, wire.vehicle_id) = (1, arena.text(vehicleID))
-            (wire.has_latitude, wire.latitude) = (1, latitude)
-            (wire.has_longitude, wire.longitude) = (1, longitude)
+            if let latitude { (wire.has_latitude, wire.latitude) = (1, latitude) }
+            if let longitude { (wire.has_longitude, wire.longitude) = (1, longitude) }
             (wire.has_timestamp, wire.timestamp) = (1, timestamp)
             (wire.has_agency, wire.agency) = (1, source == .agency ? 1 : 0)
         }
@@ -182,8 +182,8 @@ extension TrustedVehicle {
             tripID: try Messages.tripID(wire.has_trip_id, wire.trip_id),
             startDate: try serviceDate(wire.has_start_date, wire.start_date, "start_date"),
             vehicleID: wire.vehicle_id.id(),
-            latitude: wire.latitude,
-            longitude: wire.longitude,
+            latitude: wire.has_latitude != 0 ? wire.latitude : nil,
+            longitude: wire.has_longitude != 0 ? wire.longitude : nil,
             timestamp: wire.timestamp,
             source: wire.agency != 0 ? .agency : .driver
         )

@@ -112,6 +112,8 @@ public struct ServiceParts: Sendable {
     public var apiKeys: (any Authorizer)?
     /// Open connections beyond which requests are answered 503; nil for the server's own limit.
     public var maximumConnections: Int?
+    /// Requests under way beyond which more are answered 503; nil for the server's own limit.
+    public var maximumWaitingRequests: Int?
     /// Parts that answers on the bus depend on, such as a writer; stopped after the bus.
     public var foundations: [any Service]
     /// Parts that use the bus, such as pollers and tickers; stopped before it.

@@ -145,6 +145,7 @@ struct ServiceProcess: Sendable {
             port: settings[port]
         )
         if let limit = parts.maximumConnections { configuration.maximumConnections = limit }
+        if let limit = parts.maximumWaitingRequests { configuration.maximumWaitingRequests = limit }
         configuration.trustsProxyHeaders = settings[StandardSettings.trustsProxy]
         configuration.headTimeLimit = settings[StandardSettings.readTimeout]
         configuration.bodyTimeLimit = settings[StandardSettings.readTimeout]

@@ -9,7 +9,7 @@ extension KeyRing {
     /// - Parameter installation: The id that a phone has made for itself.
     /// - Returns: 122 bits of HMAC-SHA256; nil in a process that does not hold the secret.
     public func pseudonym(ofInstallation installation: UniqueID) -> UniqueID? {
-        guard let key = installationKey else { return nil }
+        guard let key = markKey else { return nil }
         let code = Sodium.authenticationCode(of: Array(installation.description.utf8), key: key)
         return UniqueID(bytes: code.prefix(16)).map { hash in
             UniqueID(

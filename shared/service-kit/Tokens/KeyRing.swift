@@ -12,8 +12,8 @@ public struct KeyRing: Sendable {
     private let keys: [KeyID: [UInt8]]
     /// `JWT_SECRET` itself, for tokens without `kid`; nil unless `JWT_ACCEPT_RAW`.
     let rawKey: [UInt8]?
-    /// Hides which installation a mark is of; nil in processes that do not hold the secret.
-    let installationKey: [UInt8]?
+    /// Hides whom a mark is of; nil in processes that do not hold the secret.
+    let markKey: [UInt8]?
 
     /// Derives the keys of some families from the fleet's secret.
     ///
@@ -44,7 +44,7 @@ public struct KeyRing: Sendable {
         self.generation = generation
         self.keys = keys
         rawKey = acceptsRaw ? secret.bytes : nil
-        installationKey = Sodium.authenticationCode(
+        markKey = Sodium.authenticationCode(
             of: Array("alongside/installation".utf8),
             key: secret.bytes
         )
@@ -60,7 +60,7 @@ public struct KeyRing: Sendable {
         generation = keys.keys.map(\.generation).max() ?? 1
         self.keys = keys.compactMapValues { Sodium.bytes(base64URL: $0.bytes) }
         rawKey = nil
-        installationKey = nil
+        markKey = nil
     }
 
     /// The generations held while `generation` is current.

@@ -223,6 +223,6 @@ private final class ClientWorker: Sendable {
 }
 
 /// libcurl's once-per-process start, which is not safe to run twice at once.
-private let globalInitialisation: Bool = {
+let globalInitialisation: Bool = {
     curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 }()

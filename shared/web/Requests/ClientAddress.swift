@@ -7,7 +7,8 @@ enum ClientAddress {
         guard let address else { return "" }
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN) + 1)
         let raw = UnsafeRawPointer(address)
-        let family = Int32(address.pointee.sa_family)
+        // The member belongs to whichever of two C modules the compiler reads first; it comes first.
+        let family = Int32(raw.load(as: sa_family_t.self))
         let offset: Int
         if family == AF_INET {
             offset = MemoryLayout<sockaddr_in>.offset(of: \.sin_addr) ?? 4

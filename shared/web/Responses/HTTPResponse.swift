@@ -90,6 +90,9 @@ public struct HTTPResponse: Sendable {
     }
 
     /// The answer for a refusal: `{"error":"<message>","code":"<code>"}` and `Retry-After`.
+    ///
+    /// Nothing on the way may keep it: what is refused to one caller now says nothing of the next,
+    /// and 404 and 405 could otherwise be kept (RFC 9111, section 4.2.2).
     public static func error(_ error: HTTPError) -> HTTPResponse {
         var writer = JSONWriter()
         writer.beginObject()
@@ -101,7 +104,7 @@ public struct HTTPResponse: Sendable {
         if let retryAfter = error.retryAfter {
             response.headers.append(("Retry-After", String(retryAfter)))
         }
-        return response
+        return response.notStored()
     }
 
     /// The answer for a refusal given by its parts.
@@ -119,6 +122,13 @@ public struct HTTPResponse: Sendable {
                 retryAfter: retryAfterSeconds
             )
         )
+    }
+
+    /// The same answer, which nothing on the way may keep; for what concerns one caller.
+    public func notStored() -> HTTPResponse {
+        var response = self
+        response.headers.append(("Cache-Control", "no-store"))
+        return response
     }
 
     /// The value of the first header with this name.

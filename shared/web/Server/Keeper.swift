@@ -63,9 +63,7 @@ final class Keeper: Sendable {
 
     private func drain() {
         core.registry.beginDraining()
-        _ = MHD_quiesce_daemon(daemon.pointer)
-        // New callers are turned away by the kernel at once instead of waiting in the backlog.
-        _ = CMicrohttpd.shutdown(daemon.listener, Int32(SHUT_RDWR))
+        core.gate.close(daemon: daemon.pointer, listener: daemon.listener)
         waitUntilIdle { stop.withLock { $0.drainUntil } ?? 0 }
         // The library aborts when it is stopped with a suspended connection.
         core.registry.resumeAll()

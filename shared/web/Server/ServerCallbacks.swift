@@ -126,6 +126,7 @@ private func connectionChanged(
         )
         core.registry.add(state)
         socketContext.pointee = Unmanaged.passRetained(state).toOpaque()
+        core.gate.connectionArrived()
     } else if let old = socketContext.pointee {
         socketContext.pointee = nil
         let state = Unmanaged<ConnectionState>.fromOpaque(old).takeRetainedValue()

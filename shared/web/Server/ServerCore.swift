@@ -25,6 +25,7 @@ final class ServerCore: Sendable {
     let metrics: ServerMetrics
     let logger: Logger
     let registry: ConnectionRegistry
+    let gate = ListenerGate()
     private let router: Router
     private let authorizer: any Authorizer
 

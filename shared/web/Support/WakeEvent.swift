@@ -15,9 +15,24 @@ final class WakeEvent: Sendable {
     func signal() { _ = eventfd_write(descriptor, 1) }
 
     /// Waits for a signal or for the time to pass; -1 waits without limit.
-    func wait(milliseconds: Int32) {
-        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        _ = poll(&entry, 1, milliseconds)
+    ///
+    /// - Parameters:
+    ///   - milliseconds: How long.
+    ///   - other: A descriptor that may end the wait, too; -1 for none.
+    ///   - reading: Whether something to read there does.
+    ///   - writing: Whether room to write there does.
+    func wait(
+        milliseconds: Int32,
+        or other: Int32 = -1,
+        reading: Bool = false,
+        writing: Bool = false
+    ) {
+        let events = (reading ? POLLIN : 0) | (writing ? POLLOUT : 0)
+        var entries = [
+            pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: other, events: Int16(events), revents: 0),
+        ]
+        _ = poll(&entries, nfds_t(entries.count), milliseconds)
         var count: eventfd_t = 0
         _ = eventfd_read(descriptor, &count)
     }

@@ -14,19 +14,12 @@ enum KeysCommand {
         guard let secret = settings[UpSettings.jwtSecret] else {
             throw OperationError("JWT_SECRET is missing: set it, or JWT_SECRET_FILE")
         }
-        let generation = settings[UpSettings.jwtGeneration]
+        let keys = ServiceKeys(settings, secret: secret)
         var lines: [String] = []
-        for service in Fleet.definitions
-        where !service.signsTokens && !service.keyFamilies.isEmpty {
-            lines.append("# \(service.name)")
-            for family in KeyFamily.allCases where service.keyFamilies.contains(family) {
-                let keys = KeyRing.settingText(
-                    of: family,
-                    secret: secret,
-                    generation: generation
-                )
-                lines.append("JWT_KEY_\(family.rawValue.uppercased())=\(keys.revealed())")
-            }
+        for service in Fleet.definitions {
+            let own = keys.settings(of: service)
+            if !own.isEmpty { lines.append("# \(service.name)") }
+            lines += own.map { "\($0.key)=\($0.value.revealed())" }
         }
         return lines.joined(separator: "\n")
     }

@@ -76,9 +76,11 @@ struct PrivatePostgres {
             )
         }
         if try run("pg_ctl", ["status", "-D", dataPath]) == 0 { return true }
+        // A terse log: the detail of a refused row is somebody's handle or address, which an erasure
+        // would not find there.
         let options =
             "-c listen_addresses='' -c unix_socket_directories='\(socketFolder)' "
-            + "-c max_connections=200"
+            + "-c max_connections=200 -c log_error_verbosity=terse"
         guard
             try run(
                 "pg_ctl",

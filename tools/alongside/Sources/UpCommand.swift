@@ -224,6 +224,11 @@ final class UpCommand {
         return shared
     }
 
+    private func secret(_ folder: DataFolder) throws(OperationError) -> Secret {
+        if let secret = settings[UpSettings.jwtSecret] { return secret }
+        return Secret(try folder.secret("jwt-secret").value)
+    }
+
     private func startServices(
         _ installation: Installation,
         _ folder: DataFolder,
@@ -234,12 +239,13 @@ final class UpCommand {
         // Asked for at once: a port that was given back may be given out again.
         let instances = Fleet.definitions.reduce(0) { $0 + Fleet.count(of: $1.name, settings) }
         var free = try LoopbackPort.free(2 * instances)[...]
+        let keys = ServiceKeys(settings, secret: try secret(folder))
         for definition in Fleet.definitions {
             for number in 1...Fleet.count(of: definition.name, settings) {
                 let name = "\(definition.name)-\(number)"
                 let ports = Array(free.prefix(2))
                 free = free.dropFirst(2)
-                var environment = shared
+                var environment = keys.environment(shared, for: definition)
                 environment["INSTANCE_ID"] = name
                 environment["INTERNAL_PORT"] = String(ports[0])
                 if definition.name == Auth.definition.name {

@@ -41,6 +41,11 @@ enum UpSettings {
         in: 1...KeyID.generationLimit,
         "The key generation that tokens are signed with; see the guide before raising it."
     )
+    static let jwtAcceptsRaw = Setting.flag(
+        "JWT_ACCEPT_RAW",
+        default: false,
+        "Whether tokens signed with JWT_SECRET itself count; every service then gets the secret."
+    )
     static let schedule = Setting.optionalText(
         "GTFS_STATIC_URL",
         "The schedule, a path or a URL; `--demo` brings one."
@@ -60,8 +65,8 @@ enum UpSettings {
 
     static let table = SettingsTable([
         port.declaration, bind.declaration, data.declaration, databaseURL.declaration,
-        jwtSecret.declaration, jwtGeneration.declaration, adminEmail.declaration,
-        adminPassword.declaration, schedule.declaration, busPrefix.declaration,
+        jwtSecret.declaration, jwtGeneration.declaration, jwtAcceptsRaw.declaration,
+        adminEmail.declaration, adminPassword.declaration, schedule.declaration, busPrefix.declaration,
         busPublicKey.declaration, verifiers.declaration, ingests.declaration, feeds.declaration,
         relays.declaration,
     ])

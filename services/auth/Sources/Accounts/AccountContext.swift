@@ -12,7 +12,9 @@ struct AccountContext: Sendable {
     let passwords: PasswordWorker
     let sessions: Sessions
     let erasures: Erasures
+    let exports: AccountExports
     let signer: TokenSigner
+    let keys: KeyRing
     let limits: AttemptLimits
     let now: @Sendable () -> UnixSeconds
     let logger: Logger

@@ -27,6 +27,7 @@ struct AccountParts: Sendable {
         clock: ApplicationClock,
         revocations: Revocations,
         erasures: Erasures,
+        exports: AccountExports,
         logger: Logger,
         metrics: Metrics
     ) {
@@ -47,8 +48,10 @@ struct AccountParts: Sendable {
                 revocations: revocations
             ),
             erasures: erasures,
+            exports: exports,
             signer: TokenSigner(keys),
-            limits: AttemptLimits(settings),
+            keys: keys,
+            limits: AttemptLimits(settings, keys: keys),
             now: clock.now,
             logger: logger
         )

@@ -1,6 +1,4 @@
-internal import Database
 internal import ServiceKit
-internal import Transit
 
 /// How often log-ins, sign-ups and confirmations by password may be tried in a minute.
 struct AttemptLimits: Sendable {
@@ -33,27 +31,13 @@ struct AttemptLimits: Sendable {
     /// must not become a way to guess.
     let confirmation: AttemptLimiter
 
-    init(_ settings: Settings) {
-        address = AttemptLimiter(kind: "login.address", limit: settings[Self.addressSetting])
-        identity = AttemptLimiter(kind: "login.identity", limit: settings[Self.identitySetting])
-        signUp = AttemptLimiter(kind: "signup", limit: settings[Self.signUpSetting])
-        confirmation = AttemptLimiter(
-            kind: "password.confirmation",
-            limit: settings[Self.identitySetting]
-        )
-    }
-}
-
-extension AttemptLimiter {
-    /// Forgets the attempts of a caller in this window.
-    func clear(
-        _ caller: String,
-        at now: UnixSeconds,
-        on connection: Connection
-    ) throws(DatabaseError) {
-        try connection.execute(
-            "DELETE FROM auth.attempts WHERE kind = $1 AND caller = $2 AND window_start = $3",
-            [.text(kind), .text(caller), .timestamp(now - now % Self.windowSeconds)]
-        )
+    init(_ settings: Settings, keys: KeyRing) {
+        func limiter(_ kind: String, _ limit: Setting<Int>) -> AttemptLimiter {
+            AttemptLimiter(kind: kind, limit: settings[limit], keys: keys)
+        }
+        address = limiter("login.address", Self.addressSetting)
+        identity = limiter("login.identity", Self.identitySetting)
+        signUp = limiter("signup", Self.signUpSetting)
+        confirmation = limiter("password.confirmation", Self.identitySetting)
     }
 }

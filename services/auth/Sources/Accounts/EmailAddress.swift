@@ -1,3 +1,5 @@
+internal import Web
+
 /// An e-mail address, as it is written and as it is looked up.
 ///
 /// Whether mail arrives there is not known; an address is only refused when it cannot be one.
@@ -12,7 +14,7 @@ struct EmailAddress: Sendable, Equatable {
 
     /// Reads an address, white space around it left out; nil for what cannot be one.
     init?(_ text: String) {
-        let text = text.trimmed
+        let text = text.trimmingWhitespace()
         guard text.utf8.count <= Self.byteLimit else { return nil }
         let isPlain = text.unicodeScalars.allSatisfy {
             !$0.properties.isWhitespace && $0.properties.generalCategory != .control
@@ -21,13 +23,5 @@ struct EmailAddress: Sendable, Equatable {
         guard isPlain, parts.count == 2, parts.allSatisfy({ !$0.isEmpty }) else { return nil }
         self.text = text
         key = text.lowercased()
-    }
-}
-
-extension String {
-    /// The text without white space at its ends.
-    var trimmed: String {
-        let start = drop(while: \.isWhitespace)
-        return String(start.reversed().drop(while: \.isWhitespace).reversed())
     }
 }

@@ -6,12 +6,21 @@ internal import Web
 
 /// `GET /api/me`, `GET /api/me/export` and `DELETE /api/me` (architecture section 12).
 struct Profile: Sendable {
+    /// How long an export may take: a part of the reports of a driver is read in some 30 ms.
+    static let exportDeadline = Duration.seconds(14)
+
     let context: AccountContext
 
     var endpoints: [Endpoint] {
         [
             Endpoint(.get, "/api/me", access: AccountContext.everyAccount, handler: show),
-            Endpoint(.get, "/api/me/export", access: AccountContext.everyAccount, handler: export),
+            Endpoint(
+                .get,
+                "/api/me/export",
+                access: AccountContext.everyAccount,
+                deadline: Self.exportDeadline,
+                handler: export
+            ),
             Endpoint(
                 .delete,
                 "/api/me",
@@ -33,12 +42,21 @@ struct Profile: Sendable {
         json.beginObject()
         json.identity(of: account)
         json.endObject()
-        return .privateJSON(json)
+        return .json(bytes: json.bytes).notStored()
     }
 
-    /// Everything that auth stores about the caller, but what only proves who it is.
+    /// Everything that is stored about the caller, but what only proves who it is: auth's own, then
+    /// what every other owner has, by its name.
     private func export(_ request: HTTPRequest) async throws -> HTTPResponse {
         let id = try context.caller(request).account
+        let now = context.now()
+        let limit = ExportLimit("account_export", keys: context.keys)
+        let refusal = try await context.database.transaction(request) {
+            connection throws(DatabaseError) in
+            try limit.refusal(of: id, at: now, on: connection)
+        }
+        if let refusal { throw refusal }
+        let others = try await context.exports.of(id)
         let stored = try await context.database.transaction(request) {
             connection throws(DatabaseError) -> (account: Account, sessions: Rows)? in
             guard let account = try AccountRows.find(id, on: connection) else { return nil }
@@ -71,8 +89,12 @@ struct Profile: Sendable {
             json.endObject()
         }
         json.endArray()
+        for other in others {
+            json.key(other.owner)
+            json.value(json: other.json)
+        }
         json.endObject()
-        return .privateJSON(json)
+        return .json(bytes: json.bytes).notStored()
     }
 
     // MARK: - Deletion
@@ -122,14 +144,5 @@ extension JSONWriter {
         member("email", account.email)
         member("role", account.role.rawValue)
         member("created_at", Timestamps.text(ofSeconds: account.createdAt))
-    }
-}
-
-extension HTTPResponse {
-    /// An answer about one person, which nothing on the way may keep.
-    fileprivate static func privateJSON(_ json: JSONWriter) -> HTTPResponse {
-        var response = HTTPResponse.json(bytes: json.bytes)
-        response.headers.append(("Cache-Control", "no-store"))
-        return response
     }
 }

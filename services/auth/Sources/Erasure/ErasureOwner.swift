@@ -1,4 +1,6 @@
-/// Somebody who stores data about subjects and can forget them.
+internal import Transit
+
+/// Somebody who stores data about subjects, can forget them and says what is stored.
 struct ErasureOwner: Sendable {
     /// What an owner says when it was asked to forget.
     enum Answer: Sendable, Equatable {
@@ -16,4 +18,8 @@ struct ErasureOwner: Sendable {
     let kinds: Set<Erasure.Kind>
     /// Asks it; idempotent, as a question may be repeated at any time.
     let erase: @Sendable (Erasure) async -> Answer
+    /// Reads what it stores about an account, as one JSON value; nil when it cannot be read now.
+    ///
+    /// Absent where only riders are known, whose export is another.
+    var export: (@Sendable (_ account: UniqueID) async -> [UInt8]?)?
 }

@@ -1,19 +1,20 @@
 internal import Bus
 internal import Messages
 internal import ServiceKit
+internal import Telemetry
 
 /// The registry of everybody who stores something about people or riders, apart from auth itself.
 enum ErasureOwners {
-    /// How long an owner may take to forget an account.
+    /// How long an owner may take to forget an account, or to read a part of what it stores.
     static let timeout = Duration.seconds(3)
 
     /// Every owner.
     ///
     /// Another service that stores something about accounts joins with a line
-    /// `.service(ServiceNames.…, bus)` and answers `EraseAccount`.
+    /// `.service(ServiceNames.…, bus)` and answers `EraseAccount` and `AccountDataQuery`.
     static func all(_ bus: Bus, _ verifiers: VerifierQuestions) -> [ErasureOwner] {
         [
-            .verifier(verifiers), .service(ServiceNames.groups, bus),
+            .verifier(verifiers), .groups(bus), .service(ServiceNames.feed, bus),
         ]
     }
 }
@@ -36,24 +37,68 @@ extension ErasureOwner {
         }
     }
 
-    /// A service whose every instance can forget an account.
+    /// A service whose every instance can forget an account and read what is stored about it.
     static func service(_ name: String, _ bus: Bus) -> ErasureOwner {
-        ErasureOwner(name: name, kinds: [.account]) { erasure in
+        var owner = ErasureOwner(name: name, kinds: [.account]) { erasure in
             let request = EraseAccount(
                 accountID: erasure.subject,
                 receivedAt: erasure.requestedAt
             )
-            guard let instance = bus.instances(of: name).randomElement(),
-                let bytes = try? await bus.request(
-                    request.encoded(),
-                    to: instance,
-                    timeout: ErasureOwners.timeout,
-                    trace: request.trace
-                ),
-                let answer = try? EraseAccountAnswer(decoding: bytes), answer.isClean
+            let bytes = await ask(name, bus, request.encoded(), request.trace)
+            guard let bytes, let answer = try? EraseAccountAnswer(decoding: bytes), answer.isClean
             else { return .notYet }
             return .clean
         }
+        owner.export = { account in
+            var json: [UInt8] = []
+            var cursor: String? = ""
+            while let place = cursor {
+                let query = AccountDataQuery(accountID: account, cursor: place)
+                let bytes = await ask(name, bus, query.encoded(), query.trace)
+                guard let bytes, let answer = try? AccountDataAnswer(decoding: bytes),
+                    case .part(let part, let next) = answer.body
+                else { return nil }
+                json += part
+                cursor = next
+            }
+            return json
+        }
+        return owner
+    }
+
+    /// The owner of circles and convoys, which has an export of its own.
+    static func groups(_ bus: Bus) -> ErasureOwner {
+        var owner = service(ServiceNames.groups, bus)
+        owner.export = { account in
+            var json: [UInt8] = []
+            var after: String?
+            repeat {
+                let request = GroupsRequest(body: .exportAccount(accountID: account, after: after))
+                let bytes = await ask(ServiceNames.groups, bus, request.encoded(), request.trace)
+                guard let bytes, let reply = try? GroupsReply(decoding: bytes),
+                    case .exported(let page) = reply.body
+                else { return nil }
+                json += page.json
+                after = page.next
+            } while after != nil
+            return json
+        }
+        return owner
+    }
+
+    private static func ask(
+        _ service: String,
+        _ bus: Bus,
+        _ body: [UInt8],
+        _ trace: TraceID
+    ) async -> [UInt8]? {
+        guard let instance = bus.instances(of: service).randomElement() else { return nil }
+        return try? await bus.request(
+            body,
+            to: instance,
+            timeout: ErasureOwners.timeout,
+            trace: trace
+        )
     }
 }
 

@@ -8,8 +8,6 @@ internal import Web
 /// What an installation may ask about itself: `GET /api/v1/rider/me/export` and
 /// `DELETE /api/v1/rider/me` (spec section 0, architecture section 12).
 struct RiderSelf: Sendable {
-    /// Exports of one rider in a minute; each reads a week of points.
-    static let exportLimit = 5
     /// How long an export may take: a page is read in some 50 ms.
     static let exportDeadline = Duration.seconds(14)
 
@@ -64,22 +62,13 @@ struct RiderSelf: Sendable {
     private func export(_ request: HTTPRequest) async throws -> HTTPResponse {
         let id = try riderID(request)
         let now = now()
-        let limiter = AttemptLimiter(kind: "rider_export", limit: Self.exportLimit)
-        // The table of attempts must not hold the id of who may be forgotten.
-        let caller = SubjectDigest.text(of: id.description)
-        let (answer, rider) = try await database.transaction(request) {
+        let limit = ExportLimit("rider_export", keys: keys)
+        let (refusal, rider) = try await database.transaction(request) {
             connection throws(DatabaseError) in
-            let answer = try limiter.attempt(by: caller, at: now, on: connection)
-            return (answer, try RiderRows.rider(id, on: connection))
+            let refusal = try limit.refusal(of: id, at: now, on: connection)
+            return (refusal, try RiderRows.rider(id, on: connection))
         }
-        if case .refused(let seconds) = answer {
-            throw HTTPError(
-                status: 429,
-                code: "rate.exports",
-                message: "too many exports, try again later",
-                retryAfter: seconds
-            )
-        }
+        if let refusal { throw refusal }
         guard let rider else {
             throw HTTPError(status: 401, code: "rider.unknown", message: "unknown rider")
         }
@@ -98,7 +87,7 @@ struct RiderSelf: Sendable {
             number += 1
         }
         body += Array("]}".utf8)
-        return .json(bytes: body)
+        return .json(bytes: body).notStored()
     }
 
     private func page(

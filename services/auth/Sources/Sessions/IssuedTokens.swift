@@ -27,10 +27,8 @@ struct IssuedTokens: Sendable {
         json.member("account_id", accountID.description)
         json.member("role", claims.role.rawValue)
         json.endObject()
-        var response = HTTPResponse.json(bytes: json.bytes, status: status)
         // RFC 6749 section 5.1: nothing between us and the caller may keep tokens.
-        response.headers.append(("Cache-Control", "no-store"))
-        return response
+        return .json(bytes: json.bytes, status: status).notStored()
     }
 }
 

@@ -1,5 +1,7 @@
 internal import Database
+internal import ServiceKit
 internal import Telemetry
+internal import Transit
 internal import Web
 
 /// `POST /api/v1/auth/refresh` (spec 1.2): spends a refresh token for the next pair.
@@ -53,7 +55,10 @@ struct Refresh: Sendable {
             await sessions.revocations.announce()
             context.logger.warning(
                 "a spent refresh token came again; all sessions of its account were ended",
-                ["account.id": .text("\(account)"), "trace.id": .text("\(request.trace)")]
+                [
+                    "account.digest": .text(SubjectDigest.text(of: account.description)),
+                    "trace.id": .text("\(request.trace)"),
+                ]
             )
             throw HTTPError.refreshRefused
         }

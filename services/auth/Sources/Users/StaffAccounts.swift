@@ -40,7 +40,7 @@ public enum StaffAccounts {
         at now: UnixSeconds,
         to database: Database
     ) async throws -> UniqueID {
-        let name = name.trimmed
+        let name = name.trimmingWhitespace()
         guard !name.isEmpty, name.unicodeScalars.count <= UserChange.nameLimit else {
             throw Fault(description: "the name must have 1 to \(UserChange.nameLimit) characters")
         }

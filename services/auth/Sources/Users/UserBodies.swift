@@ -16,8 +16,8 @@ struct UserChange: Sendable {
     /// Reads the body of a creation, which must have a password, or of a change, which may.
     init(_ request: HTTPRequest, isNew: Bool) throws(HTTPError) {
         let body = try request.jsonObject()
-        name = (try body.string("name") ?? "").trimmed
-        let emailText = (try body.string("email") ?? "").trimmed
+        name = (try body.string("name") ?? "").trimmingWhitespace()
+        let emailText = (try body.string("email") ?? "").trimmingWhitespace()
         let roleText = try body.string("role") ?? ""
         password = try body.string("password")
         isActive = isNew ? nil : try body.bool("active")

@@ -1,4 +1,5 @@
 internal import Database
+internal import ServiceKit
 internal import Telemetry
 internal import Transit
 internal import Web
@@ -176,12 +177,14 @@ struct Users: Sendable {
     }
 
     /// Who changed whom; the one record of what admins do.
+    ///
+    /// Logs are not erased, so they hold digests.
     private func log(_ message: String, _ user: UniqueID, _ request: HTTPRequest) {
         context.logger.info(
             message,
             [
-                "user.id": .text("\(user)"),
-                "admin.id": .text(request.principal?.subject ?? ""),
+                "user.digest": .text(SubjectDigest.text(of: user.description)),
+                "admin.digest": .text(SubjectDigest.text(of: request.principal?.subject ?? "")),
                 "trace.id": .text("\(request.trace)"),
             ]
         )

@@ -53,9 +53,7 @@ struct APIKeyEndpoints: Sendable {
         json.member("key", key.text.revealed())
         json.member("created_at", Timestamps.text(ofSeconds: stored.createdAt))
         json.endObject()
-        var answer = HTTPResponse.json(bytes: json.bytes, status: 201)
-        answer.headers.append(("Cache-Control", "no-store"))
-        return answer
+        return .json(bytes: json.bytes, status: 201).notStored()
     }
 
     private func list(_ request: HTTPRequest) async throws -> HTTPResponse {

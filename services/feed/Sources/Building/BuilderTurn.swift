@@ -8,6 +8,10 @@ internal import Transit
 
 /// This process's part in building the feed: stands by, builds while it is its turn, hears who else does.
 final class BuilderTurn: Sendable {
+    /// How long the first feed after a start waits for those who have something for it: a verifier or an
+    /// agency that is away must not keep drivers out.
+    static let patience = Duration.seconds(3)
+
     private let publisher: FeedPublisher
     private let lock: BuilderLock
     private let poller: AgencyPoller?
@@ -101,6 +105,7 @@ final class BuilderTurn: Sendable {
     /// Builds each second while it is this process's turn, until the task is cancelled.
     func build() async {
         let wakefulness = publisher.board.wakefulness
+        await waitUntilInformed()
         while !Task.isCancelled {
             if wakefulness.beat(at: Timestamps.monotonicNanoseconds()), lock.epoch != nil {
                 // Who was frozen may have been replaced; the lock's session knows.
@@ -108,6 +113,17 @@ final class BuilderTurn: Sendable {
             }
             if let epoch = lock.epoch { await tick(epoch) }
             try? await Task.sleep(for: FeedPublisher.period)
+        }
+    }
+
+    /// Waits for all that the first feed consists of; until then readers hear 503, not that vehicles are
+    /// gone.
+    private func waitUntilInformed() async {
+        let deadline = ContinuousClock.now + Self.patience
+        while !publisher.isInformed, !publisher.board.hasFeed, ContinuousClock.now < deadline,
+            !Task.isCancelled
+        {
+            try? await Task.sleep(for: .milliseconds(50))
         }
     }
 

@@ -1,4 +1,5 @@
 internal import Messages
+internal import Prediction
 internal import RealtimeFeed
 internal import Transit
 
@@ -76,6 +77,12 @@ struct FeedAssembly: Sendable {
         inheritedEntities = agencyEntities
         basis = nil
     }
+
+    /// What was learned of travel times since the last call.
+    mutating func takeLearned() -> [SegmentTimes.Learned] { predictions.takeLearned() }
+
+    /// Goes on with what another builder learned of travel times.
+    mutating func adopt(_ learned: [SegmentTimes.Learned]) { predictions.adopt(learned) }
 
     /// Builds what differs from the last tick.
     ///

@@ -66,7 +66,7 @@ struct TrustedPublication: Sendable {
         stamp: BuilderStamp,
         at now: UnixSeconds
     ) -> TrustedVehicles? {
-        let vehicles = agencies.sightings.compactMap(\.trusted) + drivers
+        let vehicles = agencies.runs.compactMap(\.trusted) + drivers
         if let last, last.vehicles == vehicles, last.complete == complete,
             now - last.at < Self.longestSilence
         {
@@ -95,17 +95,18 @@ struct BuilderStamp: Sendable, Equatable {
 }
 
 extension AgencyFusion.Sighting {
-    /// The vehicle as verifiers take it; nil when it names no trip, no place or no time of its own.
+    /// The vehicle as verifiers take it; nil when it names no trip or no time of its own.
+    ///
+    /// An impossible place covers the trip all the same, so the verifiers hear of it, too.
     fileprivate var trusted: TrustedVehicle? {
-        guard let trip = vehicle.tripID, let time = vehicle.measuredAt,
-            let place = vehicle.coordinate
-        else { return nil }
+        guard let trip = vehicle.tripID, let time = vehicle.measuredAt else { return nil }
+        let place = vehicle.coordinate
         return TrustedVehicle(
             tripID: trip,
             startDate: vehicle.startDate,
             vehicleID: vehicle.position.vehicle?.id ?? VehicleID(vehicle.entityID),
-            latitude: place.latitude,
-            longitude: place.longitude,
+            latitude: place?.latitude,
+            longitude: place?.longitude,
             timestamp: time,
             source: .agency
         )

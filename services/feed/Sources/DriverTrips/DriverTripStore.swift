@@ -1,4 +1,5 @@
 internal import Database
+internal import ServiceKit
 internal import Transit
 internal import Web
 
@@ -12,8 +13,8 @@ enum DriverTripStore {
     ///   - name: What auth calls the driver; nil keeps what is known.
     ///   - now: The application clock.
     ///   - connection: In a transaction.
-    /// - Returns: The trip; or 403 for a vehicle that is not the driver's, 409 when another trip of
-    ///   the driver is active, however close the two starts are.
+    /// - Returns: The trip; or 403 for a vehicle that is not the driver's, 401 for a driver who was
+    ///   erased, 409 when another trip of the driver is active, however close the two starts are.
     /// - Throws: ``DatabaseError`` when a statement fails.
     static func start(
         _ body: StartTripBody,
@@ -29,7 +30,9 @@ enum DriverTripStore {
             [.uuid(userID), .text(body.vehicleID.rawValue)]
         ).one().bool(0)
         guard isAssigned else { return .failure(.notAssigned) }
-        if let name { try DriverStore.name(userID, name, on: connection) }
+        guard try DriverStore.enter(userID, named: name, on: connection) else {
+            return .failure(.invalidToken)
+        }
         // A racing start in another replica meets the unique index and waits for the first.
         let inserted = try connection.query(
             """

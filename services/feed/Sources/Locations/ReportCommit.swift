@@ -1,4 +1,5 @@
 internal import Database
+internal import ServiceKit
 internal import Transit
 internal import Web
 
@@ -45,11 +46,11 @@ struct ReportCommit: Sendable {
         on connection: Connection
     ) throws(DatabaseError) -> Outcome {
         var refusals: [Int: HTTPError] = [:]
-        var charges = try ReportStore.charges(of: Set(works.map(\.driverID)), on: connection)
+        var charges = try DriverStore.enter(Set(works.map(\.driverID)), on: connection)
         for (index, work) in works.enumerated() {
-            if case .failure(let error) = charges[work.driverID]?.admit(work) ?? .success(()) {
-                refusals[index] = error
-            }
+            // A token that was still on its way when its driver was erased.
+            let admission = charges[work.driverID]?.admit(work) ?? .failure(.invalidToken)
+            if case .failure(let error) = admission { refusals[index] = error }
         }
         let changed = charges.values.filter(\.isChanged)
         try ReportStore.save(Array(changed), on: connection)

@@ -3,38 +3,6 @@ internal import Transit
 
 /// The statements of ``ReportCommit``, in the order in which it runs them.
 enum ReportStore {
-    /// The allowances of drivers, their rows made where missing and locked.
-    static func charges(
-        of drivers: Set<UniqueID>,
-        on connection: Connection
-    ) throws(DatabaseError) -> [UniqueID: DriverCharge] {
-        let ids = SQLValue.uuidArray(drivers.sorted())
-        try connection.execute(
-            """
-            INSERT INTO feed.drivers (id) SELECT id FROM unnest($1::uuid[]) AS n (id) ORDER BY id
-            ON CONFLICT DO NOTHING
-            """,
-            [ids]
-        )
-        let rows = try connection.query(
-            """
-            SELECT id, reported_at, batched_at FROM feed.drivers WHERE id = ANY ($1::uuid[])
-            ORDER BY id FOR UPDATE
-            """,
-            [ids]
-        )
-        var charges: [UniqueID: DriverCharge] = [:]
-        for row in rows {
-            let id = try row.uuid("id")
-            charges[id] = DriverCharge(
-                driverID: id,
-                lastReport: try row.optionalTimestamp("reported_at"),
-                lastBatch: try row.optionalTimestamp("batched_at")
-            )
-        }
-        return charges
-    }
-
     /// Writes what was charged; the rows are locked already.
     static func save(
         _ charges: [DriverCharge],

@@ -13,6 +13,9 @@ struct AgencyFusion: Sendable {
 
     /// The vehicles that count at the moment, by feed and then in the order of the feed.
     private(set) var sightings: [Sighting] = []
+    /// Every vehicle on a trip, one for each run: also one without a date beside one with a date, which is
+    /// not published and covers the other dates.
+    private(set) var runs: [Sighting] = []
     /// The runs that these vehicles cover.
     private(set) var coverage = Coverage()
     /// The first moment at which a vehicle is too old or no longer too far ahead.
@@ -66,6 +69,7 @@ struct AgencyFusion: Sendable {
                 if Self.time(of: sighting) > Self.time(of: known) { best[run] = sighting }
             }
         }
+        runs = order.compactMap { best[$0] }
         // Beside a dated vehicle, one without a date would be a second vehicle on the same trip.
         let datedTrips = Set(order.filter { $0.date != nil }.map(\.trip))
         sightings += order.compactMap { run in

@@ -12,6 +12,9 @@ struct EstimateBoard: Sendable {
 
     init() {}
 
+    /// Whether the state of every slot was heard: an owner says it when it takes a slot, empty or not.
+    var isComplete: Bool { slots.count == Slot.all.count }
+
     /// Takes a slot's state.
     ///
     /// - Returns: false when a newer one is known.

@@ -20,7 +20,8 @@ struct LiveVehicle: Sendable, Equatable {
     /// The same, but never ahead of the receipt: what is published and what ages.
     var reportedAt: UnixSeconds
     var receivedAt: UnixSeconds
-    var driverID: UniqueID
+    /// nil for one who was erased since.
+    var driverID: UniqueID?
     /// Whether the driver was assigned to the vehicle at the report.
     var isAssigned: Bool
     /// Rises with each report of the vehicle.
@@ -50,7 +51,7 @@ struct LiveVehicle: Sendable, Equatable {
                     timestamp: try row.timestamp(8),
                     reportedAt: try row.timestamp(9),
                     receivedAt: try row.timestamp(10),
-                    driverID: try row.uuid(11),
+                    driverID: try row.optionalUUID(11),
                     isAssigned: try row.bool(12),
                     revision: try row.int64(13)
                 )

@@ -77,6 +77,12 @@ struct UpdateBuilder: Sendable {
         return entities
     }
 
+    /// What was learned of travel times since the last call.
+    mutating func takeLearned() -> [SegmentTimes.Learned] { predictor.takeLearned() }
+
+    /// Goes on with what another builder learned of travel times.
+    mutating func adopt(_ learned: [SegmentTimes.Learned]) { predictor.adopt(learned) }
+
     /// The run of the schedule that a vehicle is on.
     private static func run(
         of sighting: Sighting,

@@ -60,7 +60,9 @@ struct AssignmentEndpoints: Sendable {
             guard try VehicleStore.vehicle(vehicleID, on: connection) != nil else {
                 return Result<Void, HTTPError>.failure(.vehicleNotFound)
             }
-            try DriverStore.name(userID, name, on: connection)
+            guard try DriverStore.enter(userID, named: name, on: connection) else {
+                return .failure(.userNotFound)
+            }
             guard try assignment.insert(on: connection) else { return .failure(.alreadyAssigned) }
             return .success(())
         }.get()

@@ -1,4 +1,5 @@
 internal import Database
+internal import Messages
 internal import ServiceKit
 internal import Transit
 internal import Web

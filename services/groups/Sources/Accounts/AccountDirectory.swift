@@ -1,3 +1,4 @@
+internal import Messages
 internal import Telemetry
 
 /// Who knows people that were never seen here: auth.

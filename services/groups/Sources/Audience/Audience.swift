@@ -18,21 +18,22 @@ struct Audience: Sendable {
     /// Newest group first; groups without anyone else in them show the account to nobody.
     private(set) var entries: [Entry] = []
 
-    /// Reads the audience with one statement.
-    init(of account: UniqueID, on connection: Connection) throws(DatabaseError) {
-        let rows = try connection.query(
-            """
-            SELECT g.id, g.kind, g.name, m.account_id, a.handle
-            FROM groups.members own
-            JOIN groups.groups g ON g.id = own.group_id
-            JOIN groups.members m ON m.group_id = g.id AND m.account_id <> own.account_id
-                AND \(Gate.isMember)
-            JOIN groups.accounts a ON a.id = m.account_id
-            WHERE own.account_id = $1 AND own.status = 'Accepted' AND own.is_sharing
-            ORDER BY g.turn DESC, m.turn
-            """,
-            [.uuid(account)]
-        )
+    /// Where the account may be seen, with one statement.
+    static let survey = Survey(
+        .sharers,
+        """
+        SELECT g.id, g.kind, g.name, m.account_id, a.handle
+        FROM seat
+        JOIN groups.groups g ON g.id = seat.group_id
+        JOIN groups.members m ON m.group_id = g.id AND m.account_id <> seat.account_id
+            AND \(Gate.isMember)
+        JOIN groups.accounts a ON a.id = m.account_id
+        ORDER BY g.turn DESC, m.turn
+        """,
+        read: { rows throws(DatabaseError) in try Audience(rows) }
+    )
+
+    private init(_ rows: Rows) throws(DatabaseError) {
         for row in rows {
             let id = try row.uuid("id")
             if entries.last?.groupID != id {

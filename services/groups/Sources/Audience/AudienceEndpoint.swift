@@ -9,7 +9,7 @@ struct AudienceEndpoint: Sendable {
 
     private func show(_ caller: Account, _ request: HTTPRequest) async throws -> HTTPResponse {
         let audience = try await api.reading { connection in
-            try Audience(of: caller.id, on: connection)
+            try Gate.survey(Audience.survey, of: [caller.id], on: connection)
         }
         return .json { json in audience.write(to: &json) }
     }

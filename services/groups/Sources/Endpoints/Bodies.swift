@@ -1,3 +1,4 @@
+internal import Messages
 internal import Transit
 internal import Web
 
@@ -18,7 +19,7 @@ extension JSONObject {
 
     /// The handle in `username`, as a person typed it.
     func username() throws(HTTPError) -> Handle {
-        guard let handle = Handle(typed: try requiredString("username")) else {
+        guard let handle = Handle(try requiredString("username").trimmingWhitespace()) else {
             throw .usernameInvalid
         }
         return handle

@@ -21,6 +21,10 @@ extension HTTPError {
         "the name must be at most \(GroupName.maximumLength) characters",
         code: "group.name_too_long"
     )
+    static let nameInvalid = badRequest(
+        "the name has characters that are not seen",
+        code: "group.name_invalid"
+    )
     static let usernameInvalid = badRequest(
         "a username has 3 to 24 letters, digits, \"_\", \".\" or \"-\"",
         code: "user.username_invalid"
@@ -32,6 +36,10 @@ extension HTTPError {
     static let placeIDRequired = badRequest(
         "a place id is required",
         code: "circle_place.place_id_required"
+    )
+    static let placeNameInvalid = badRequest(
+        "the place's name has characters that are not seen",
+        code: "circle_place.name_invalid"
     )
     static let radiusOutOfRange = badRequest(
         "the radius must be above 0 and at most \(Int(SharedPlace.maximumRadiusMeters)) metres",

@@ -3,7 +3,7 @@ internal import Telemetry
 internal import Transit
 internal import Web
 
-/// How many requests one address and one account may send (spec 1.0); counted by each process.
+/// How many requests one address (of IPv6 one network) and one account may send (spec 1.0); counted by each process.
 ///
 /// A caller beyond either limit is refused at once and told when to come again. Time is monotonic.
 final class RequestLimits: Sendable {
@@ -81,11 +81,14 @@ final class RequestLimits: Sendable {
 
     /// Counts a request.
     ///
+    /// - Parameters:
+    ///   - account: Who calls.
+    ///   - address: From where; the addresses of one IPv6 network count as one.
     /// - Throws: 429 with `Retry-After` for a caller beyond a limit.
     func admit(_ account: UniqueID, from address: String) throws(HTTPError) {
         let now = uptime()
         let wait =
-            addresses.withLock { $0.take(address, at: now) }
+            addresses.withLock { $0.take(address.callerNetwork, at: now) }
             ?? accounts.withLock { $0.take(account, at: now) }
         if let wait { throw .tooManyRequests(retryAfter: wait) }
     }

@@ -36,16 +36,9 @@ struct SocialAPI: Sendable {
         handler: @escaping Handler
     ) -> Endpoint {
         Endpoint(method, pattern, access: .roles([.member]), bodyLimit: bodyLimit) { request in
-            var response: HTTPResponse
-            do {
-                let account = try Account(calling: request)
-                try limits.admit(account.id, from: request.clientAddress)
-                response = try await answer(request, of: account, by: handler)
-            } catch let error as HTTPError {
-                response = .error(error)
-            }
-            response.headers.append(("Cache-Control", "no-store"))
-            return response
+            let account = try Account(calling: request)
+            try limits.admit(account.id, from: request.clientAddress)
+            return try await answer(request, of: account, by: handler).notStored()
         }
     }
 

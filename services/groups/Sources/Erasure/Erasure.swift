@@ -35,6 +35,7 @@ enum Erasure {
         }
         for sql in [
             "DELETE FROM groups.events WHERE account_id = $1",
+            "DELETE FROM groups.event_answers WHERE account_id = $1",
             "DELETE FROM groups.friendships WHERE low_id = $1 OR high_id = $1",
             "DELETE FROM groups.accounts WHERE id = $1",
         ] {
@@ -77,7 +78,8 @@ enum Erasure {
         )
     }
 
-    /// The groups that have a row of the account or an invitation by it.
+    /// The groups that have a row of the account or an invitation by it, and those it owns: an owner
+    /// has a seat, but what is to be forgotten must not hang on it.
     private static func groups(
         of account: UniqueID,
         on connection: Connection
@@ -86,6 +88,7 @@ enum Erasure {
             """
             SELECT group_id FROM groups.members WHERE account_id = $1
             UNION SELECT group_id FROM groups.members WHERE invited_by = $1
+            UNION SELECT id FROM groups.groups WHERE owner_id = $1
             """,
             [.uuid(account)]
         )
@@ -108,7 +111,7 @@ enum Erasure {
             [.uuid(group.id), .uuid(account)]
         ).first?.text("status")
         var change: GroupChanged?
-        if status == "Accepted" {
+        if status == "Accepted" || group.ownerID == account {
             change = try Departure.remove(account, from: group, because: .erased, on: connection)
         } else if status != nil {
             try Departure.withdrawInvitation(of: account, from: group, on: connection)

@@ -15,7 +15,7 @@ struct EventEndpoints: Sendable {
         ]
     }
 
-    /// Files an event; what a paused member reports is thrown away (decision 4).
+    /// Files an event, or answers a repeat as the first time.
     private func record(_ caller: Account, _ request: HTTPRequest) async throws -> HTTPResponse {
         let report = try ReportedEvent(
             try request.jsonObject(),
@@ -29,7 +29,6 @@ struct EventEndpoints: Sendable {
                 where: \.hasPlaces,
                 on: connection
             )
-            guard pass.isSharing else { return nil }
             return try EventStore.record(report, pass, in: group)
         }
         guard let recorded else { return .empty() }

@@ -14,24 +14,26 @@ enum EventStore {
         let isNew: Bool
     }
 
-    /// Files an event, unless the phone's own id says that it is filed already.
+    /// Files an event, unless the phone's own id says that it was filed already; what a paused
+    /// member reports is thrown away (decision 4).
     ///
     /// - Parameters:
     ///   - report: The event.
     ///   - pass: Of the member who moved.
     ///   - group: The circle, locked: who reads up to a number has read all below it.
-    /// - Returns: The event.
+    /// - Returns: The event; nil when it was thrown away.
     /// - Throws: 404 for a place that is not in the circle; `DatabaseError`.
     static func record(
         _ report: ReportedEvent,
         _ pass: Pass,
         in group: LockedGroup
-    ) throws -> Recorded {
+    ) throws -> Recorded? {
         if let clientEventID = report.clientEventID,
-            let first = try find(clientEventID, pass)
+            let first = try EventAnswers.first(to: clientEventID, pass)
         {
             return Recorded(event: first, isNew: false)
         }
+        guard pass.isSharing else { return nil }
         let placeName = try PlaceStore.name(of: report.placeID, pass)
         let sequence = try pass.connection.query(
             """
@@ -48,7 +50,10 @@ enum EventStore {
             kind: report.kind,
             timestampMilliseconds: report.timestampMilliseconds
         )
-        try insert(event, report.clientEventID, pass)
+        try insert(event, pass)
+        if let clientEventID = report.clientEventID {
+            try EventAnswers.keep(event, for: clientEventID, pass)
+        }
         try pass.connection.execute(
             "DELETE FROM groups.events WHERE group_id = $1 AND seq <= $2",
             [.uuid(group.id), .int64(sequence - limit)]
@@ -56,29 +61,17 @@ enum EventStore {
         return Recorded(event: event, isNew: true)
     }
 
-    private static func find(_ clientEventID: UniqueID, _ pass: Pass) throws -> PlaceEvent? {
-        let row = try pass.connection.query(
-            PlaceEvent.source + " AND e.account_id = $2 AND e.client_event_id = $3",
-            [.uuid(pass.groupID), .uuid(pass.accountID), .uuid(clientEventID)]
-        ).first
-        return try row.map { row in try PlaceEvent(row) }
-    }
-
-    private static func insert(
-        _ event: PlaceEvent,
-        _ clientEventID: UniqueID?,
-        _ pass: Pass
-    ) throws(DatabaseError) {
+    private static func insert(_ event: PlaceEvent, _ pass: Pass) throws(DatabaseError) {
         try pass.connection.execute(
             """
             INSERT INTO groups.events
-                (group_id, seq, id, account_id, place_id, kind, timestamp_ms, client_event_id)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+                (group_id, seq, id, account_id, place_id, kind, timestamp_ms)
+            VALUES ($1, $2, $3, $4, $5, $6, $7)
             """,
             [
                 .uuid(pass.groupID), .int64(event.sequence), .uuid(event.id),
                 .uuid(pass.accountID), .uuid(event.placeID), .text(event.kind.rawValue),
-                .int64(event.timestampMilliseconds), SQLValue(clientEventID),
+                .int64(event.timestampMilliseconds),
             ]
         )
     }

@@ -43,25 +43,15 @@ enum FixStore {
         )
     }
 
-    /// Stores fixes in every group to which their members share and whose kind stores fixes, with
-    /// one statement, which is its own gate: memberships are held while it runs.
-    ///
-    /// - Parameters:
-    ///   - fixes: At most one of each account.
-    ///   - connection: Inside a transaction or not.
-    /// - Returns: Every group to which they share, whether it stores fixes or not.
-    /// - Throws: `DatabaseError`.
-    static func storeEverywhere(
-        _ fixes: [AccountFix],
-        on connection: Connection
-    ) throws(DatabaseError) -> [Target] {
-        let rows = try connection.query(
+    /// Every group to which the accounts share; their fixes are stored where the kind stores fixes.
+    private static let everywhere = Survey(
+        .heldSharers,
+        steps: [
             """
-            WITH target AS MATERIALIZED (
-                SELECT m.group_id, m.account_id, g.kind, g.version
-                FROM groups.members m JOIN groups.groups g ON g.id = m.group_id
-                WHERE m.account_id = ANY ($1::uuid[]) AND \(Gate.isMember) AND m.is_sharing
-                ORDER BY m.group_id, m.account_id FOR SHARE OF m),
+            target AS (SELECT seat.group_id, seat.account_id, g.kind, g.version
+                FROM seat JOIN groups.groups g ON g.id = seat.group_id)
+            """,
+            """
             stored AS (
                 INSERT INTO groups.fixes AS f (group_id, account_id, latitude, longitude,
                     accuracy_meters, timestamp_ms, received_at_ms)
@@ -72,17 +62,40 @@ enum FixStore {
                 WHERE t.kind = ANY ($7::text[])
                 ORDER BY t.group_id, t.account_id
                 \(overwriting))
-            SELECT account_id, group_id, kind, version FROM target
             """,
+        ],
+        "SELECT account_id, group_id, kind, version FROM target",
+        read: { rows throws(DatabaseError) in try targets(rows) }
+    )
+
+    /// Stores fixes in every group to which their members share and whose kind stores fixes, with
+    /// one statement; the memberships are held while it runs.
+    ///
+    /// - Parameters:
+    ///   - fixes: At most one of each account.
+    ///   - connection: Inside a transaction or not.
+    /// - Returns: Every group to which they share, whether it stores fixes or not.
+    /// - Throws: `DatabaseError`.
+    static func storeEverywhere(
+        _ fixes: [AccountFix],
+        on connection: Connection
+    ) throws(DatabaseError) -> [Target] {
+        try Gate.survey(
+            everywhere,
+            of: fixes.map(\.accountID),
             [
-                .uuidArray(fixes.map(\.accountID)), .doubleArray(fixes.map(\.fix.latitude)),
+                .doubleArray(fixes.map(\.fix.latitude)),
                 .doubleArray(fixes.map(\.fix.longitude)),
                 .doubleArray(fixes.map(\.fix.accuracyMeters)),
                 .intArray(fixes.map(\.fix.timestampMilliseconds)),
                 .intArray(fixes.map(\.fix.receivedAtMilliseconds)),
                 .textArray(GroupKind.storedNames(where: \.storesFixes)),
-            ]
+            ],
+            on: connection
         )
+    }
+
+    private static func targets(_ rows: Rows) throws(DatabaseError) -> [Target] {
         var targets: [Target] = []
         targets.reserveCapacity(rows.count)
         for row in rows {

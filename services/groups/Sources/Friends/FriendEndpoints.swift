@@ -1,4 +1,5 @@
 internal import Database
+internal import Messages
 internal import ServiceKit
 internal import Telemetry
 internal import Transit
@@ -92,7 +93,12 @@ extension SocialAPI {
             throw HTTPError.accountsUnavailable
         }
         guard let found else { throw HTTPError.userNotFound }
-        try await accounts.see(found)
+        do {
+            try await accounts.see(found)
+        } catch is Locks.Gone {
+            // Erased here, and on its way out at auth.
+            throw HTTPError.userNotFound
+        }
         return found.id
     }
 }

@@ -15,18 +15,20 @@ struct FriendList: Sendable {
     /// In the order of their handles.
     let entries: [Entry]
 
+    /// The columns of ``Entry`` of the account `$1`.
+    static let source = """
+        SELECT a.id, a.handle, CASE WHEN f.status = 'Accepted' THEN 'friend'
+            WHEN f.requested_by = $1 THEN 'outgoing' ELSE 'incoming' END AS relation
+        FROM (SELECT *, high_id AS other FROM groups.friendships WHERE low_id = $1
+            UNION ALL
+            SELECT *, low_id AS other FROM groups.friendships WHERE high_id = $1) f
+        JOIN groups.accounts a ON a.id = f.other
+        """
+
     /// Reads the list with one statement.
     init(of account: UniqueID, on connection: Connection) throws(DatabaseError) {
         let rows = try connection.query(
-            """
-            SELECT a.id, a.handle, CASE WHEN f.status = 'Accepted' THEN 'friend'
-                WHEN f.requested_by = $1 THEN 'outgoing' ELSE 'incoming' END AS relation
-            FROM (SELECT *, high_id AS other FROM groups.friendships WHERE low_id = $1
-                UNION ALL
-                SELECT *, low_id AS other FROM groups.friendships WHERE high_id = $1) f
-            JOIN groups.accounts a ON a.id = f.other
-            ORDER BY lower(a.handle), a.id
-            """,
+            Self.source + " ORDER BY lower(a.handle), a.id",
             [.uuid(account)]
         )
         var entries: [Entry] = []

@@ -11,7 +11,7 @@ enum Departure {
     /// Removes an accepted member.
     ///
     /// - Parameters:
-    ///   - account: Who goes; must be an accepted member.
+    ///   - account: Who goes; must be an accepted member or the owner.
     ///   - group: The group, locked.
     ///   - reason: What relays are told.
     ///   - connection: Inside the transaction that locked the group.
@@ -77,6 +77,24 @@ enum Departure {
             [.uuid(group.id)]
         ).one().int64("version")
         return GroupChanged(group.id, version: version + 1, isGone: true)
+    }
+
+    /// Deletes the groups without a row of anybody, with their names and events: who is not in a
+    /// group is invited by its members alone, so nobody could ever enter one again, see or erase it.
+    ///
+    /// Leaving does not do it, as an emptied circle survives (seed, section 7; case 14); what nobody
+    /// can come back to is not kept for that. No relay holds a view of such a group.
+    ///
+    /// - Throws: `DatabaseError`.
+    static func dropDeserted(on connection: Connection) throws(DatabaseError) {
+        try connection.execute(
+            """
+            DELETE FROM groups.groups WHERE id IN (
+                SELECT id FROM groups.groups g WHERE owner_id IS NULL AND NOT EXISTS
+                    (SELECT FROM groups.members m WHERE m.group_id = g.id)
+                ORDER BY id FOR UPDATE SKIP LOCKED)
+            """
+        )
     }
 
     private static func deleteRow(

@@ -1,4 +1,5 @@
 internal import Database
+internal import Messages
 internal import Transit
 internal import Web
 
@@ -27,33 +28,60 @@ struct GroupList: Sendable {
 
     /// Newest first.
     private(set) var entries: [Entry] = []
+    /// The turn of the last entry: a list of what comes before it goes on there.
+    private(set) var lastTurn: Int64?
 
-    /// Reads the groups of one kind in which the account has any row, with one statement.
+    /// The groups of the kind `$2` with a turn below `$3` in which the account has any row, at most
+    /// `$4`, with one statement.
+    private static let survey = Survey(
+        .ownRows,
+        """
+        SELECT g.id, g.kind, g.name, g.owner_id, g.turn, g.own_status,
+            m.account_id, a.handle, m.status, m.is_sharing
+        FROM (SELECT g.*, seat.status AS own_status
+            FROM seat JOIN groups.groups g ON g.id = seat.group_id
+            WHERE g.kind = $2 AND g.turn < $3
+            ORDER BY g.turn DESC LIMIT $4) g
+        JOIN groups.members m ON m.group_id = g.id
+        JOIN groups.accounts a ON a.id = m.account_id
+        ORDER BY g.turn DESC, m.status, m.turn
+        """,
+        read: { rows throws(DatabaseError) in try GroupList(rows) }
+    )
+
+    /// Reads the groups of one kind in which the account has any row.
+    ///
+    /// - Parameters:
+    ///   - account: Whose.
+    ///   - kind: Their kind.
+    ///   - turn: What their turns are below.
+    ///   - limit: The most groups; nil for all.
+    ///   - connection: Inside a transaction or not.
+    /// - Throws: `DatabaseError`.
     init(
         of account: UniqueID,
         kind: GroupKind,
+        before turn: Int64 = .max,
+        limit: Int? = nil,
         on connection: Connection
     ) throws(DatabaseError) {
-        let rows = try connection.query(
-            """
-            SELECT g.id, g.name, g.owner_id, own.status AS own_status,
-                m.account_id, a.handle, m.status, m.is_sharing
-            FROM groups.members own
-            JOIN groups.groups g ON g.id = own.group_id AND g.kind = $2
-            JOIN groups.members m ON m.group_id = g.id
-            JOIN groups.accounts a ON a.id = m.account_id
-            WHERE own.account_id = $1
-            ORDER BY g.turn DESC, m.status, m.turn
-            """,
-            [.uuid(account), .text(kind.storedName)]
+        self = try Gate.survey(
+            Self.survey,
+            of: [account],
+            [.text(kind.storedName), .int64(turn), SQLValue(limit)],
+            on: connection
         )
+    }
+
+    private init(_ rows: Rows) throws(DatabaseError) {
         for row in rows {
             let id = try row.uuid("id")
             if entries.last?.id != id {
+                lastTurn = try row.int64("turn")
                 entries.append(
                     Entry(
                         id: id,
-                        kind: kind,
+                        kind: try GroupKind(row),
                         name: try row.text("name"),
                         ownerID: try row.optionalUUID("owner_id"),
                         isAccepted: try row.text("own_status") == "Accepted",

@@ -63,17 +63,18 @@ enum Invitation {
         {
             throw HTTPError.groupFull(group.kind, limit: limit)
         }
-        try connection.execute(
+        let accepted = try connection.execute(
             """
             UPDATE groups.members SET status = 'Accepted', invited_by = NULL, is_sharing = $3,
                 joined_at = $4, turn = nextval('groups.turn')
-            WHERE group_id = $1 AND account_id = $2
+            WHERE group_id = $1 AND account_id = $2 AND status = 'Invited'
             """,
             [
                 .uuid(groupID), .uuid(account), .bool(group.kind.sharesFromTheStart),
                 .timestamp(now),
             ]
         )
+        guard accepted == 1 else { throw HTTPError.groupNotFound }
         if group.ownerID == nil {
             try connection.execute(
                 "UPDATE groups.groups SET owner_id = $2 WHERE id = $1",
@@ -92,14 +93,13 @@ enum Invitation {
         on connection: Connection
     ) throws {
         _ = try OwnSeat(of: account, in: groupID, on: connection)
-        let deleted = try connection.execute(
-            """
-            DELETE FROM groups.members
-            WHERE group_id = $1 AND account_id = $2 AND status = 'Invited'
-            """,
-            [.uuid(groupID), .uuid(account)]
-        )
-        guard deleted == 1 else { throw HTTPError.noPendingInvite }
+        guard let group = try Locks.groups([groupID], on: connection).first else {
+            throw HTTPError.groupNotFound
+        }
+        guard try !OwnSeat(of: account, in: groupID, on: connection).isAccepted else {
+            throw HTTPError.noPendingInvite
+        }
+        try Departure.withdrawInvitation(of: account, from: group, on: connection)
     }
 
     // MARK: - Details

@@ -44,6 +44,16 @@ enum PlaceStore {
         return id
     }
 
+    /// The circle of the place `$2`, which the account owns.
+    private static let circle = Survey(
+        .members,
+        """
+        SELECT p.group_id FROM seat JOIN groups.places p
+            ON p.group_id = seat.group_id AND p.owner_id = seat.account_id WHERE p.id = $2
+        """,
+        read: { rows throws(DatabaseError) in try rows.first?.uuid("group_id") }
+    )
+
     /// Finds the circle of a place that the account owns.
     ///
     /// - Throws: 404 for a place of others and for one that does not exist; `DatabaseError`.
@@ -52,12 +62,9 @@ enum PlaceStore {
         ownedBy account: UniqueID,
         on connection: Connection
     ) throws -> UniqueID {
-        let row = try connection.query(
-            "SELECT group_id FROM groups.places WHERE id = $1 AND owner_id = $2",
-            [.uuid(place), .uuid(account)]
-        ).first
-        guard let row else { throw HTTPError.placeNotFound }
-        return try row.uuid("group_id")
+        let group = try Gate.survey(circle, of: [account], [.uuid(place)], on: connection)
+        guard let group else { throw HTTPError.placeNotFound }
+        return group
     }
 
     /// Deletes a place of the pass's account.

@@ -1,7 +1,16 @@
 internal import Web
 
 /// A place as a member shares it: a few checked members, and the JSON object as it was sent.
+///
+/// What rides along is given back byte for byte (spec 1.6), inside a list with the places of others.
+/// So it has to be JSON that any reader of the list can hold: no number beyond a double, which many
+/// readers refuse together with everything around it, and no deeper than ``maximumDepth``.
 struct SharedPlace: Sendable {
+    /// Levels of a body that shares a place.
+    ///
+    /// In the list a place stands two levels deeper than in the
+    /// body, and readers of ours take 64 at most (decision 14): the place itself may have 61.
+    static let maximumDepth = 62
     /// Metres of a place's radius.
     static let maximumRadiusMeters = 50_000.0
     /// Bytes of the place's JSON.
@@ -26,7 +35,8 @@ struct SharedPlace: Sendable {
     ///
     /// - Throws: 400 for what is no place, 413 for one that is too large.
     init(_ bytes: [UInt8]) throws(HTTPError) {
-        guard let place = try JSONObject(parsing: bytes).object("place") else {
+        let body = try JSONObject(parsing: bytes, maximumDepth: Self.maximumDepth)
+        guard let place = try body.object("place") else {
             throw .missing("place")
         }
         let id = try place.int64("id")
@@ -40,19 +50,20 @@ struct SharedPlace: Sendable {
         guard payload.count <= Self.maximumPayloadBytes else { throw .placeTooLarge }
         clientPlaceID = id
         radiusMeters = radius
-        self.name = Self.name(name ?? "")
+        self.name = try Self.name(name ?? "")
         self.payload = String(decoding: payload, as: UTF8.self)
     }
 
-    private static func name(_ typed: String) -> String {
+    private static func name(_ typed: String) throws(HTTPError) -> String {
         let name = typed.trimmingWhitespace()
         guard !name.isEmpty else { return defaultName }
+        guard name.isVisible else { throw .placeNameInvalid }
         return String(String.UnicodeScalarView(name.unicodeScalars.prefix(nameLength)))
     }
 
     /// The bytes of the member `place` of a body that has been read once already.
     private static func payload(_ bytes: [UInt8]) throws(HTTPError) -> ArraySlice<UInt8> {
-        var reader = JSONReader(bytes)
+        var reader = JSONReader(bytes, maximumDepth: maximumDepth)
         do throws(JSONError) {
             _ = try reader.next()
             while try reader.next() == .key {

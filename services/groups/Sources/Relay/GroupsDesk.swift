@@ -77,13 +77,18 @@ struct GroupsDesk: Sendable {
         case .views(let groups, let accounts):
             return .views(
                 try await database.withConnection { connection throws(DatabaseError) in
-                    try GroupViews.read(groups, membersOf: accounts, on: connection)
+                    try Gate.survey(
+                        GroupViews.whole,
+                        of: accounts,
+                        [.uuidArray(groups)],
+                        on: connection
+                    )
                 }
             )
         case .sweep(let accounts):
             return .versions(
                 try await database.withConnection { connection throws(DatabaseError) in
-                    try GroupViews.versions(membersOf: accounts, on: connection)
+                    try Gate.survey(GroupViews.versions, of: accounts, on: connection)
                 }
             )
         case .storeFixes(let fixes):
@@ -94,10 +99,13 @@ struct GroupsDesk: Sendable {
                 _ = try FixStore.storeEverywhere(fixes, on: connection)
             }
             return .stored
-        case .exportAccount(let account):
+        case .exportAccount(let account, let after):
+            guard let cursor = after.map({ AccountExport.Cursor($0) }) ?? .start else {
+                return .refused(.invalid)
+            }
             return .exported(
-                try await database.transaction { connection throws(DatabaseError) in
-                    try AccountExport.json(of: account, on: connection)
+                try await database.withConnection { connection throws(DatabaseError) in
+                    try AccountExport.page(of: account, at: cursor, on: connection)
                 }
             )
         }

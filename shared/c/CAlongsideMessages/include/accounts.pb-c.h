@@ -24,6 +24,9 @@ typedef struct Alongside__AccountAnswer__Account Alongside__AccountAnswer__Accou
 typedef struct Alongside__AccountAnswer__Accounts Alongside__AccountAnswer__Accounts;
 typedef struct Alongside__EraseAccount Alongside__EraseAccount;
 typedef struct Alongside__EraseAccountAnswer Alongside__EraseAccountAnswer;
+typedef struct Alongside__AccountDataQuery Alongside__AccountDataQuery;
+typedef struct Alongside__AccountDataAnswer Alongside__AccountDataAnswer;
+typedef struct Alongside__AccountDataAnswer__Part Alongside__AccountDataAnswer__Part;
 
 
 /* --- enums --- */
@@ -149,6 +152,61 @@ struct  Alongside__EraseAccountAnswer
     , NULL, 0, 0 }
 
 
+struct  Alongside__AccountDataQuery
+{
+  ProtobufCMessage base;
+  Alongside__Header *header;
+  protobuf_c_boolean has_account_id;
+  ProtobufCBinaryData account_id;
+  /*
+   * Where to go on; empty at the beginning.
+   */
+  protobuf_c_boolean has_cursor;
+  ProtobufCBinaryData cursor;
+};
+#define ALONGSIDE__ACCOUNT_DATA_QUERY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&alongside__account_data_query__descriptor) \
+    , NULL, 0, {0,NULL}, 0, {0,NULL} }
+
+
+struct  Alongside__AccountDataAnswer__Part
+{
+  ProtobufCMessage base;
+  protobuf_c_boolean has_json;
+  ProtobufCBinaryData json;
+  /*
+   * Absent in the last part.
+   */
+  protobuf_c_boolean has_next;
+  ProtobufCBinaryData next;
+};
+#define ALONGSIDE__ACCOUNT_DATA_ANSWER__PART__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&alongside__account_data_answer__part__descriptor) \
+    , 0, {0,NULL}, 0, {0,NULL} }
+
+
+typedef enum {
+  ALONGSIDE__ACCOUNT_DATA_ANSWER__BODY__NOT_SET = 0,
+  ALONGSIDE__ACCOUNT_DATA_ANSWER__BODY_PART = 10,
+  ALONGSIDE__ACCOUNT_DATA_ANSWER__BODY_UNAVAILABLE = 11
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ALONGSIDE__ACCOUNT_DATA_ANSWER__BODY__CASE)
+} Alongside__AccountDataAnswer__BodyCase;
+
+struct  Alongside__AccountDataAnswer
+{
+  ProtobufCMessage base;
+  Alongside__Header *header;
+  Alongside__AccountDataAnswer__BodyCase body_case;
+  union {
+    Alongside__AccountDataAnswer__Part *part;
+    protobuf_c_boolean unavailable;
+  };
+};
+#define ALONGSIDE__ACCOUNT_DATA_ANSWER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&alongside__account_data_answer__descriptor) \
+    , NULL, ALONGSIDE__ACCOUNT_DATA_ANSWER__BODY__NOT_SET, {0} }
+
+
 /* Alongside__AccountQuery__Handle methods */
 void   alongside__account_query__handle__init
                      (Alongside__AccountQuery__Handle         *message);
@@ -237,6 +295,47 @@ Alongside__EraseAccountAnswer *
 void   alongside__erase_account_answer__free_unpacked
                      (Alongside__EraseAccountAnswer *message,
                       ProtobufCAllocator *allocator);
+/* Alongside__AccountDataQuery methods */
+void   alongside__account_data_query__init
+                     (Alongside__AccountDataQuery         *message);
+size_t alongside__account_data_query__get_packed_size
+                     (const Alongside__AccountDataQuery   *message);
+size_t alongside__account_data_query__pack
+                     (const Alongside__AccountDataQuery   *message,
+                      uint8_t             *out);
+size_t alongside__account_data_query__pack_to_buffer
+                     (const Alongside__AccountDataQuery   *message,
+                      ProtobufCBuffer     *buffer);
+Alongside__AccountDataQuery *
+       alongside__account_data_query__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   alongside__account_data_query__free_unpacked
+                     (Alongside__AccountDataQuery *message,
+                      ProtobufCAllocator *allocator);
+/* Alongside__AccountDataAnswer__Part methods */
+void   alongside__account_data_answer__part__init
+                     (Alongside__AccountDataAnswer__Part         *message);
+/* Alongside__AccountDataAnswer methods */
+void   alongside__account_data_answer__init
+                     (Alongside__AccountDataAnswer         *message);
+size_t alongside__account_data_answer__get_packed_size
+                     (const Alongside__AccountDataAnswer   *message);
+size_t alongside__account_data_answer__pack
+                     (const Alongside__AccountDataAnswer   *message,
+                      uint8_t             *out);
+size_t alongside__account_data_answer__pack_to_buffer
+                     (const Alongside__AccountDataAnswer   *message,
+                      ProtobufCBuffer     *buffer);
+Alongside__AccountDataAnswer *
+       alongside__account_data_answer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   alongside__account_data_answer__free_unpacked
+                     (Alongside__AccountDataAnswer *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Alongside__AccountQuery__Handle_Closure)
@@ -263,6 +362,15 @@ typedef void (*Alongside__EraseAccount_Closure)
 typedef void (*Alongside__EraseAccountAnswer_Closure)
                  (const Alongside__EraseAccountAnswer *message,
                   void *closure_data);
+typedef void (*Alongside__AccountDataQuery_Closure)
+                 (const Alongside__AccountDataQuery *message,
+                  void *closure_data);
+typedef void (*Alongside__AccountDataAnswer__Part_Closure)
+                 (const Alongside__AccountDataAnswer__Part *message,
+                  void *closure_data);
+typedef void (*Alongside__AccountDataAnswer_Closure)
+                 (const Alongside__AccountDataAnswer *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -277,6 +385,9 @@ extern const ProtobufCMessageDescriptor alongside__account_answer__account__desc
 extern const ProtobufCMessageDescriptor alongside__account_answer__accounts__descriptor;
 extern const ProtobufCMessageDescriptor alongside__erase_account__descriptor;
 extern const ProtobufCMessageDescriptor alongside__erase_account_answer__descriptor;
+extern const ProtobufCMessageDescriptor alongside__account_data_query__descriptor;
+extern const ProtobufCMessageDescriptor alongside__account_data_answer__descriptor;
+extern const ProtobufCMessageDescriptor alongside__account_data_answer__part__descriptor;
 
 PROTOBUF_C__END_DECLS
 

@@ -169,15 +169,23 @@ struct  Alongside__MemberFix
     , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 
+/*
+ * A page of what is stored about an account.
+ */
 struct  Alongside__ExportAccount
 {
   ProtobufCMessage base;
   protobuf_c_boolean has_account_id;
   ProtobufCBinaryData account_id;
+  /*
+   * What the page before named as `next`; absent for the first.
+   */
+  protobuf_c_boolean has_after;
+  ProtobufCBinaryData after;
 };
 #define ALONGSIDE__EXPORT_ACCOUNT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&alongside__export_account__descriptor) \
-    , 0, {0,NULL} }
+    , 0, {0,NULL}, 0, {0,NULL} }
 
 
 typedef enum {
@@ -197,6 +205,11 @@ struct  Alongside__GroupsReply
   Alongside__Header *header;
   protobuf_c_boolean has_request_id;
   ProtobufCBinaryData request_id;
+  /*
+   * With `exported`: where the next page begins; absent at the last one.
+   */
+  protobuf_c_boolean has_export_next;
+  ProtobufCBinaryData export_next;
   Alongside__GroupsReply__BodyCase body_case;
   union {
     Alongside__MembershipReply *membership;
@@ -212,7 +225,7 @@ struct  Alongside__GroupsReply
 };
 #define ALONGSIDE__GROUPS_REPLY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&alongside__groups_reply__descriptor) \
-    , NULL, 0, {0,NULL}, ALONGSIDE__GROUPS_REPLY__BODY__NOT_SET, {0} }
+    , NULL, 0, {0,NULL}, 0, {0,NULL}, ALONGSIDE__GROUPS_REPLY__BODY__NOT_SET, {0} }
 
 
 struct  Alongside__MembershipReply
@@ -298,7 +311,8 @@ struct  Alongside__GroupVersions
 
 typedef enum {
   ALONGSIDE__RELAY_REQUEST__BODY__NOT_SET = 0,
-  ALONGSIDE__RELAY_REQUEST__BODY_TAKE_AWAY = 10
+  ALONGSIDE__RELAY_REQUEST__BODY_TAKE_AWAY = 10,
+  ALONGSIDE__RELAY_REQUEST__BODY_CHECK_SESSIONS = 11
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ALONGSIDE__RELAY_REQUEST__BODY__CASE)
 } Alongside__RelayRequest__BodyCase;
 
@@ -311,6 +325,10 @@ struct  Alongside__RelayRequest
   Alongside__RelayRequest__BodyCase body_case;
   union {
     Alongside__TakeAway *take_away;
+    /*
+     * From auth: read the revocations now, and close the sockets of sessions that have ended.
+     */
+    protobuf_c_boolean check_sessions;
   };
 };
 #define ALONGSIDE__RELAY_REQUEST__INIT \
@@ -358,6 +376,7 @@ struct  Alongside__TakeAway
 typedef enum {
   ALONGSIDE__RELAY_REPLY__BODY__NOT_SET = 0,
   ALONGSIDE__RELAY_REPLY__BODY_TAKEN_AWAY = 10,
+  ALONGSIDE__RELAY_REPLY__BODY_SESSIONS_CHECKED = 11,
   ALONGSIDE__RELAY_REPLY__BODY_REFUSED = 19
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ALONGSIDE__RELAY_REPLY__BODY__CASE)
 } Alongside__RelayReply__BodyCase;
@@ -371,6 +390,7 @@ struct  Alongside__RelayReply
   Alongside__RelayReply__BodyCase body_case;
   union {
     protobuf_c_boolean taken_away;
+    protobuf_c_boolean sessions_checked;
     ProtobufCBinaryData refused;
   };
 };

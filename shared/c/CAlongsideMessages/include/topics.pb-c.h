@@ -149,6 +149,9 @@ struct  Alongside__TrustedVehicle
   int32_t start_date;
   protobuf_c_boolean has_vehicle_id;
   ProtobufCBinaryData vehicle_id;
+  /*
+   * absent, as the longitude: no possible place, the trip alone counts
+   */
   protobuf_c_boolean has_latitude;
   double latitude;
   protobuf_c_boolean has_longitude;

@@ -77,17 +77,19 @@ public final class RevocationView: Sendable {
 
     /// Whether a verified token still counts; takes a microsecond and never waits.
     public func status(of claims: TokenClaims) -> RevocationStatus {
+        status(of: RevocationQuestion(claims))
+    }
+
+    /// Whether a verified token still counts, for who asks again and again.
+    public func status(of question: RevocationQuestion) -> RevocationStatus {
         guard let lookedAt = state.withLock({ $0.lookedAt }) else { return .unknown }
-        if let id = claims.tokenID, table.revocation(of: RevocationKey(token: id)) != nil {
-            return .revoked
-        }
-        let subject = RevocationKey(subject: claims.subject)
-        if let revokedAt = table.revocation(of: subject),
-            claims.issuedAt.map({ $0 <= revokedAt }) ?? true
+        if let token = question.token, table.revocation(of: token) != nil { return .revoked }
+        if let revokedAt = table.revocation(of: question.subject),
+            question.issuedAt.map({ $0 <= revokedAt }) ?? true
         {
             return .revoked
         }
-        return claims.role == .rider || !isTooOld(lookedAt) ? .valid : .unknown
+        return question.isOfRider || !isTooOld(lookedAt) ? .valid : .unknown
     }
 
     /// ``status(of:)`` as ``TokenVerifier`` takes it.

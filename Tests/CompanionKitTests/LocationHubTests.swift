@@ -1,0 +1,157 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import CompanionKit
+
+/// Seed section 10: one collector, many sinks.
+@Suite(.timeLimit(.minutes(1))) struct LocationHubTests {
+    /// Counts how many streams are open at once.
+    final class CountingFeed: LocationFeed {
+        private struct State {
+            var reader: AsyncStream<LocationReading>.Continuation?
+            var open = 0
+            var opened = 0
+            var most = 0
+            var intervals: [Duration] = []
+        }
+
+        private let state = Mutex(State())
+
+        var opened: Int { state.withLock { $0.opened } }
+        var open: Int { state.withLock { $0.open } }
+        var most: Int { state.withLock { $0.most } }
+        var intervals: [Duration] { state.withLock { $0.intervals } }
+
+        func readings() -> AsyncStream<LocationReading> {
+            let (stream, continuation) = AsyncStream.makeStream(of: LocationReading.self)
+            state.withLock { state in
+                state.reader = continuation
+                state.open += 1
+                state.opened += 1
+                state.most = max(state.most, state.open)
+            }
+            continuation.onTermination = { _ in self.state.withLock { $0.open -= 1 } }
+            return stream
+        }
+
+        func setInterval(_ interval: Duration) {
+            state.withLock { $0.intervals.append(interval) }
+        }
+
+        func yield(_ reading: LocationReading) {
+            state.withLock { $0.reader }?.yield(reading)
+        }
+
+        func isOpen(_ wanted: Bool) async {
+            while (open == 1) != wanted { await Task.yield() }
+        }
+    }
+
+    let feed = CountingFeed()
+    let clock = ManualCompanionClock()
+    let hub: LocationHub
+
+    init() { hub = LocationHub(feed: feed, clock: clock) }
+
+    /// Lets the phone make a fix, and waits until the hub has it.
+    func fix(_ meters: Double) async {
+        feed.yield(Places.reading(meters, at: clock.now))
+        while await hub.latest?.reading.coordinate != Places.north(meters) { await Task.yield() }
+    }
+
+    @Test func `opens one stream for everyone, at the highest cadence anyone asks for`()
+        async throws
+    {
+        let circle = await hub.attach(every: CirclePresence.activeInterval)
+        await feed.isOpen(true)
+        let convoy = await hub.attach(every: LocationHub.convoyInterval)
+        await hub.setInterval(CirclePresence.idleInterval, of: circle)
+        await hub.detach(convoy)
+        #expect(feed.opened == 1 && feed.most == 1)
+        #expect(feed.intervals == [.seconds(120), .seconds(2), .seconds(1800)])
+        await hub.detach(circle)
+        await feed.isOpen(false)
+    }
+
+    @Test func `opens again for the next one, never two at once`() async {
+        for _ in 0..<20 {
+            let sink = await hub.attach(every: .seconds(2))
+            await hub.detach(sink)
+            let other = await hub.attach(every: .seconds(2))
+            await feed.isOpen(true)
+            await hub.detach(other)
+        }
+        await feed.isOpen(false)
+        #expect(feed.most == 1)
+    }
+
+    @Test func `gives each sink what it asked for and no more`() async {
+        let convoy = await hub.attach(every: .seconds(2))
+        let circle = await hub.attach(every: .seconds(120))
+        await feed.isOpen(true)
+        var convoyCount = 0
+        var rides = convoy.fixes.makeAsyncIterator()
+        for second in 0...130 {
+            await fix(Double(second + 1))
+            if second.isMultiple(of: 2) {
+                _ = await rides.next()
+                convoyCount += 1
+            }
+            clock.advance(by: .seconds(1))
+        }
+        await hub.detach(convoy)
+        await hub.detach(circle)
+        #expect(convoyCount == 66)
+        #expect(await rides.next() == nil)
+        // The newest alone waited for a reader who never came.
+        var presences: [Double] = []
+        for await fix in circle.fixes {
+            presences.append(fix.reading.coordinate.distanceMeters(to: Places.middle).rounded())
+        }
+        #expect(presences == [109])
+    }
+
+    @Test func `passes over what is not on Earth`() async {
+        let sink = await hub.attach(every: .seconds(2))
+        await feed.isOpen(true)
+        feed.yield(
+            LocationReading(
+                coordinate: Coordinate(latitude: .nan, longitude: 0),
+                measuredAt: clock.now
+            )
+        )
+        await fix(1)
+        var fixes = sink.fixes.makeAsyncIterator()
+        #expect(await fixes.next()?.reading.coordinate == Places.north(1))
+        await hub.detach(sink)
+    }
+
+    // MARK: - Stamps
+
+    @Test func `sets the stamp back by the lag of the delivery`() {
+        let now = Date(timeIntervalSince1970: 1000)
+        let reading = Places.reading(0, at: now.addingTimeInterval(-30))
+        let fix = LocationFix(reading, receivedAt: now, uptime: .seconds(500))
+        #expect(fix.measuredAtUptime == .seconds(470))
+        #expect(fix.age(at: .seconds(500)) == .seconds(30))
+        #expect(fix.age(at: .seconds(600)) == .seconds(130))
+    }
+
+    @Test func `is not fooled by a clock that is set after receipt`() async {
+        let sink = await hub.attach(every: .seconds(2))
+        await feed.isOpen(true)
+        await fix(1)
+        clock.setWall(clock.now.addingTimeInterval(-86_400))
+        clock.advance(by: .seconds(60))
+        #expect(await hub.latest?.age(at: clock.uptime) == .seconds(60))
+        await hub.detach(sink)
+    }
+
+    @Test func `takes a measurement from the future for a fresh one`() {
+        let now = Date(timeIntervalSince1970: 1000)
+        let reading = Places.reading(0, at: now.addingTimeInterval(3600))
+        let fix = LocationFix(reading, receivedAt: now, uptime: .seconds(500))
+        #expect(fix.age(at: .seconds(500)) == .zero)
+    }
+}

@@ -1,0 +1,161 @@
+import Messages
+import Testing
+import Transit
+
+@testable import RelayService
+
+/// Two relays and more act as one (architecture, section 6).
+@Suite struct ManyRelaysTests {
+    private let anna = UniqueID.random()
+    private let ben = UniqueID.random()
+    private let cleo = UniqueID.random()
+
+    @Test func `a fix crosses once for each interested relay, with all its groups`() {
+        let fleet = CoreFleet(relays: 3)
+        _ = fleet.group([anna, ben, cleo])
+        _ = fleet.group([anna, ben], convoy: true)
+        let (a, b, c) = (
+            fleet.client(anna, at: 0), fleet.client(ben, at: 1), fleet.client(cleo, at: 1)
+        )
+        a.locate(1)
+        #expect(b.takePositions() == [anna: 1])
+        #expect(c.takePositions() == [anna: 1])
+        #expect(fleet.relays[0].count("relay_fixes_told_total") == 1)
+        #expect(fleet.relays[1].count("relay_fixes_heard_total") == 1)
+        #expect(fleet.relays[2].count("relay_fixes_heard_total") == 0)
+        b.locate(2)
+        #expect(a.takePositions() == [ben: 2])
+        #expect(c.takePositions() == [ben: 2])
+    }
+
+    @Test func `votes and departures cross`() {
+        let fleet = CoreFleet(relays: 2)
+        let group = fleet.group([anna, ben], convoy: true)
+        let (a, b) = (fleet.client(anna, at: 0), fleet.client(ben, at: 1))
+        for client in [a, b] {
+            client.join(group)
+            _ = client.take()
+        }
+        a.vote(group, 2)
+        #expect(b.take().first?["index"].int == 2)
+        a.vanish()
+        let left = b.take()
+        #expect(left.map(\.type) == ["left"])
+        #expect(left.first?["groupId"].id == group)
+    }
+
+    @Test(arguments: [(0, 1), (1, 0)]) func `the newer socket of a rider counts, wherever it is`(
+        first: Int,
+        second: Int
+    ) {
+        let fleet = CoreFleet(relays: 2)
+        let group = fleet.group([anna, ben])
+        let b = fleet.client(ben, at: 0)
+        let old = fleet.client(anna, at: first)
+        old.join(group)
+        b.join(group)
+        _ = b.take()
+        let new = fleet.client(anna, at: second)
+        #expect(old.closeReason == .replaced)
+        #expect(new.closeReason == nil)
+        #expect(b.take().isEmpty)
+        b.locate(1)
+        #expect(new.takePositions() == [ben: 1])
+        new.locate(2)
+        #expect(b.takePositions() == [anna: 2])
+        #expect(old.take().filter { $0.type == "positions" }.isEmpty)
+    }
+
+    @Test func `a relay that gets its first rider of a group hears where the others are`() {
+        let fleet = CoreFleet(relays: 2)
+        let group = fleet.group([anna, ben, cleo], convoy: true)
+        let a = fleet.client(anna, at: 0)
+        a.locate(1)
+        fleet.advance(by: .seconds(10))
+        let b = fleet.client(ben, at: 1)
+        #expect(b.take().first?["peers"].array.first?["ttl"].int == 10)
+        b.join(group)
+        #expect(b.takeTypes() == ["joined", "positions"])
+        let c = fleet.client(cleo, at: 1)
+        c.join(group)
+        #expect(c.takePositions() == [anna: 1])
+        #expect(fleet.relays[1].count("relay_fixes_heard_total") == 1)
+    }
+
+    @Test func `taking away holds at every relay, also for what is on its way`() {
+        let fleet = CoreFleet(relays: 2)
+        let group = fleet.group([anna, ben])
+        let (a, b) = (fleet.client(anna, at: 0), fleet.client(ben, at: 1))
+        for client in [a, b] {
+            client.join(group)
+            _ = client.take()
+        }
+        let stale = RelayedFix(
+            accountID: anna,
+            latitude: 1,
+            longitude: 1,
+            timestampMilliseconds: 1,
+            receivedAtMilliseconds: fleet.now.milliseconds,
+            ttlSeconds: 20,
+            groups: [GroupVersion(groupID: group, version: 1)]
+        )
+        fleet.change(group, withdrawing: .paused, of: anna)
+        b.relay.core.hear(RelayNews(body: .fix(stale)), at: fleet.now)
+        fleet.settle()
+        b.relay.core.hear(RelayNews(body: .fix(stale)), at: fleet.now)
+        fleet.settle()
+        #expect(b.takeTypes() == ["left"])
+    }
+
+    @Test func `a fix of a newer version waits until the view is fetched`() {
+        let fleet = CoreFleet(relays: 2)
+        let group = fleet.group([anna, ben])
+        fleet.isTelling = false
+        let (a, b) = (fleet.client(anna, at: 0), fleet.client(ben, at: 1))
+        fleet.changed(group, withdrawing: .paused, of: anna)
+        fleet.changed(group) { $0.members[0].isSharing = true }
+        a.relay.core.hear(GroupChange(groupID: group, version: 3, isGone: false))
+        fleet.settle()
+        a.locate(4)
+        #expect(b.takePositions() == [anna: 4])
+        #expect(b.relay.core.groups[group]?.version == 3)
+    }
+
+    @Test func `a relay that is killed loses its own sockets and nothing else`() {
+        let fleet = CoreFleet(relays: 3)
+        let group = fleet.group([anna, ben, cleo])
+        let (_, b, c) = (
+            fleet.client(anna, at: 0), fleet.client(ben, at: 1), fleet.client(cleo, at: 2)
+        )
+        for client in [b, c] { client.join(group) }
+        fleet.crash(0)
+        b.locate(1)
+        #expect(c.takePositions() == [ben: 1])
+        let again = fleet.client(anna, at: 1)
+        c.locate(2)
+        #expect(again.takePositions() == [cleo: 2])
+        #expect(
+            fleet.relays[0].core.interestedRelays(fleet.relays[0].core.groups[group]!) == [
+                "relay-3"
+            ]
+        )
+    }
+
+    @Test func `a departure that crosses a return says nothing`() {
+        let fleet = CoreFleet(relays: 2)
+        let group = fleet.group([anna, ben])
+        let (a, b) = (fleet.client(anna, at: 0), fleet.client(ben, at: 1))
+        for client in [a, b] { client.join(group) }
+        _ = b.take()
+        let old = a.session.claim
+        _ = fleet.client(anna, at: 0)
+        b.relay.core.hear(
+            RelayNews(
+                body: .departure(RelayedDeparture(accountID: anna, claim: old, groupIDs: [group]))
+            ),
+            at: fleet.now
+        )
+        fleet.settle()
+        #expect(b.take().isEmpty)
+    }
+}

@@ -1,0 +1,130 @@
+internal import Foundation
+
+/// The calls of circles, convoys and friends, for whoever is signed in.
+///
+/// Each call takes a token from the session; one that the server refuses is replaced once, and the
+/// call is sent once more. No call is repeated otherwise: repeating is the caller's decision.
+public struct CompanionAPI: Sendable {
+    let transport: any CompanionTransport
+    let session: any SessionProvider
+
+    /// Makes the calls.
+    ///
+    /// - Parameters:
+    ///   - transport: Carries them.
+    ///   - session: Says who calls.
+    public init(transport: any CompanionTransport, session: any SessionProvider) {
+        self.transport = transport
+        self.session = session
+    }
+
+    // MARK: - Sending
+
+    func get<Answer: Decodable>(
+        _ path: String,
+        query: [String: String] = [:]
+    ) async throws -> Answer {
+        try WireCoding.read(try await call("GET", path, query: query))
+    }
+
+    func send<Answer: Decodable>(
+        _ method: String,
+        _ path: String,
+        _ body: some Encodable
+    ) async throws -> Answer {
+        try WireCoding.read(try await call(method, path, body: try WireCoding.body(body)))
+    }
+
+    /// Sends a call whose answer has no body that matters.
+    func post(_ path: String, _ body: some Encodable) async throws {
+        _ = try await call("POST", path, body: try WireCoding.body(body))
+    }
+
+    func delete(_ path: String) async throws {
+        _ = try await call("DELETE", path)
+    }
+
+    /// Sends a call.
+    ///
+    /// - Returns: An answer from 200 to 299.
+    /// - Throws: ``CompanionError``, or `CancellationError` when the task was cancelled.
+    func call(
+        _ method: String,
+        _ path: String,
+        query: [String: String] = [:],
+        body: Data? = nil
+    ) async throws -> CompanionResponse {
+        guard let account = await session.state().account else { throw CompanionError.notSignedIn }
+        let token = try await session.token(replacing: nil)
+        var request = CompanionRequest(
+            method: method,
+            path: path,
+            query: query,
+            body: body,
+            bearerToken: token.text
+        )
+        var response = try await transport.answer(to: request, from: account.serverURL)
+        if response.status == 401 {
+            request.bearerToken = try await session.token(replacing: token.text).text
+            // Someone else may have signed in meanwhile: their token is not for this call.
+            guard await session.state().account == account else {
+                throw CompanionError.notSignedIn
+            }
+            response = try await transport.answer(to: request, from: account.serverURL)
+        }
+        guard response.status != 401 else { throw CompanionError.notSignedIn }
+        return try WireCoding.accepted(response)
+    }
+}
+
+extension CompanionTransport {
+    /// Sends a request; what the transport threw comes as the kit's error.
+    func answer(
+        to request: CompanionRequest,
+        from serverURL: URL
+    ) async throws -> CompanionResponse {
+        do {
+            return try await send(request, serverURL: serverURL)
+        } catch {
+            if Task.isCancelled || error is CancellationError { throw CancellationError() }
+            if let error = error as? CompanionError { throw error }
+            throw CompanionError.transport(error.localizedDescription)
+        }
+    }
+}
+
+/// Bodies and answers as the wire has them.
+enum WireCoding {
+    private struct Refusal: Decodable {
+        var error: String?
+        var code: String?
+    }
+
+    static func body(_ value: some Encodable) throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return try encoder.encode(value)
+    }
+
+    static func accepted(_ response: CompanionResponse) throws(CompanionError) -> CompanionResponse
+    {
+        guard !(200...299 ~= response.status) else { return response }
+        let refusal = try? JSONDecoder().decode(Refusal.self, from: response.body)
+        throw .server(
+            status: response.status,
+            code: refusal?.code ?? "",
+            message: refusal?.error ?? "the server answered \(response.status)",
+            retryAfter: response.retryAfter
+        )
+    }
+
+    static func read<Answer: Decodable>(
+        _ response: CompanionResponse
+    ) throws(CompanionError) -> Answer {
+        do {
+            return try JSONDecoder().decode(Answer.self, from: response.body)
+        } catch {
+            throw .decoding(String(describing: error))
+        }
+    }
+}

@@ -1,0 +1,206 @@
+internal import Foundation
+
+/// A notification about a circle, ready to be shown.
+public struct CircleNotification: Sendable, Equatable {
+    /// The same for the same piece of news, so that it is never shown twice.
+    public var id: String
+    /// The circle, nil for a summary over several.
+    public var circleID: GroupID?
+    /// The circle's name.
+    public var title: String
+    /// What happened.
+    public var body: String
+}
+
+/// Shows notifications; `UserNotificationDelivery` is Apple's.
+public protocol NotificationDelivery: Sendable {
+    /// Shows one.
+    func deliver(_ notification: CircleNotification) async
+}
+
+/// Tells a person of arrivals and departures in their circles, live and caught up, each once.
+public actor CircleNotifications {
+    /// Live events that are remembered, so that catching up does not repeat them.
+    static let rememberedLimit = 64
+    /// Whoever is not in the list any more.
+    static let stranger = "Someone"
+
+    /// What one account has been told.
+    struct Told: Codable, Equatable {
+        /// The last event of each circle, by the server's number.
+        var cursors: [String: Int64] = [:]
+        var muted: Set<String> = []
+        /// Events shown live, oldest first.
+        var live: [String] = []
+    }
+
+    private let api: CompanionAPI
+    private let session: any SessionProvider
+    private let store: any CompanionStore
+    private let delivery: any NotificationDelivery
+    private let clock: any CompanionClock
+    private var circles: [CompanionGroup] = []
+
+    /// Makes a teller.
+    ///
+    /// - Parameters:
+    ///   - api: Asks for what happened.
+    ///   - session: Says whose circles.
+    ///   - store: Keeps what was told.
+    ///   - delivery: Shows it.
+    ///   - clock: Tells what is old.
+    public init(
+        api: CompanionAPI,
+        session: any SessionProvider,
+        store: any CompanionStore,
+        delivery: any NotificationDelivery,
+        clock: any CompanionClock = SystemCompanionClock()
+    ) {
+        self.api = api
+        self.session = session
+        self.store = store
+        self.delivery = delivery
+        self.clock = clock
+    }
+
+    /// Switches one circle's notifications; they are on until switched off.
+    public func setMuted(_ isMuted: Bool, circle: GroupID) async {
+        guard let account = await session.state().account else { return }
+        var told = told(account.id)
+        if isMuted {
+            told.muted.insert(circle.description)
+        } else {
+            told.muted.remove(circle.description)
+        }
+        keep(told, account.id)
+    }
+
+    /// Shows what happened since the last time, as when the app comes to the foreground.
+    ///
+    /// At most five notifications and a summary; what is older than three hours is passed over. A
+    /// circle that cannot be asked now is asked the next time.
+    ///
+    /// - Throws: ``CompanionError`` when the circles cannot be listed, `CancellationError`.
+    public func catchUp() async throws {
+        guard let account = await session.state().account else { return }
+        circles = try await api.groups(.circle)
+        var told = told(account.id)
+        let muted = Set(told.muted.compactMap { GroupID($0) })
+        var news: [CircleEvent] = []
+        var origins: [EventID: CompanionGroup] = [:]
+        for circle in CircleNotifyPolicy.circlesToDeliver(circles, muted: muted) {
+            let key = circle.id.description
+            do {
+                let events = try await api.events(in: circle.id, after: told.cursors[key] ?? 0)
+                told.cursors[key] = events.map(\.sequence).max() ?? told.cursors[key]
+                for event in events { origins[event.id] = circle }
+                news += events.filter { !told.live.contains(Self.name($0, in: circle.id)) }
+            } catch is CancellationError {
+                throw CancellationError()
+            } catch {
+                continue
+            }
+        }
+        // Before anything is shown: a crash may cost a notification, but never repeats one.
+        keep(told, account.id)
+        let plan = CircleNotifyPolicy.planCatchUp(news, for: account.id, now: clock.now)
+        if plan.furtherCount > 0 { await delivery.deliver(Self.summary(plan.furtherCount)) }
+        for event in plan.events {
+            guard let circle = origins[event.id] else { continue }
+            await delivery.deliver(
+                notification(
+                    Self.name(event, in: circle.id),
+                    circle,
+                    event.riderID,
+                    event.kind,
+                    event.placeName
+                )
+            )
+        }
+    }
+
+    /// Shows an event that came over the live connection.
+    public func announce(_ event: LivePlaceEvent) async {
+        guard let account = await session.state().account, event.riderID != account.id else {
+            return
+        }
+        var told = told(account.id)
+        let name = Self.name(event)
+        guard !told.muted.contains(event.circleID.description), !told.live.contains(name) else {
+            return
+        }
+        guard let circle = await circle(event.circleID), circle.status == .accepted else { return }
+        told.live = (told.live + [name]).suffix(Self.rememberedLimit)
+        keep(told, account.id)
+        await delivery.deliver(
+            notification(name, circle, event.riderID, event.kind, event.placeName)
+        )
+    }
+
+    // MARK: - Details
+
+    private func circle(_ id: GroupID) async -> CompanionGroup? {
+        if let known = circles.first(where: { $0.id == id }) { return known }
+        if let fresh = try? await api.groups(.circle) { circles = fresh }
+        return circles.first { $0.id == id }
+    }
+
+    private func notification(
+        _ id: String,
+        _ circle: CompanionGroup,
+        _ rider: AccountID,
+        _ kind: CrossingKind,
+        _ place: String
+    ) -> CircleNotification {
+        CircleNotification(
+            id: id,
+            circleID: circle.id,
+            title: circle.name,
+            body: CircleNotifyPolicy.text(
+                circle.username(of: rider) ?? Self.stranger,
+                kind,
+                place: place
+            )
+        )
+    }
+
+    private static func summary(_ count: Int) -> CircleNotification {
+        CircleNotification(
+            id: "circles-summary",
+            circleID: nil,
+            title: "",
+            body: CircleNotifyPolicy.summary(count)
+        )
+    }
+
+    /// The same for an event whichever way it came.
+    private static func name(_ event: CircleEvent, in circle: GroupID) -> String {
+        name(
+            LivePlaceEvent(
+                circleID: circle,
+                riderID: event.riderID,
+                placeID: event.placeID,
+                placeName: event.placeName,
+                kind: event.kind,
+                timestampMilliseconds: event.occurredAt.milliseconds
+            )
+        )
+    }
+
+    private static func name(_ event: LivePlaceEvent) -> String {
+        [
+            event.circleID.description, event.riderID.description, event.placeID.description,
+            event.kind.rawValue, String(event.timestampMilliseconds),
+        ].joined(separator: ":")
+    }
+
+    private func told(_ account: AccountID) -> Told {
+        store.value(Told.self, for: Self.key(account)) ?? Told()
+    }
+
+    private func keep(_ told: Told, _ account: AccountID) {
+        store.setValue(told, for: Self.key(account))
+    }
+
+    private static func key(_ account: AccountID) -> String { "circle-news-\(account)" }
+}

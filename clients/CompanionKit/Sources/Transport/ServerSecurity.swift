@@ -1,0 +1,58 @@
+internal import Foundation
+
+/// Which servers may be sent a token.
+enum ServerSecurity: Sendable {
+    case httpsOnly
+    /// Also `http`, for a developer's machine.
+    case anyForDevelopment
+
+    /// The URL of a call.
+    ///
+    /// - Parameters:
+    ///   - serverURL: The server; a path prefix is kept.
+    ///   - path: Below it, of characters that need no escape.
+    ///   - query: Items, not yet encoded.
+    /// - Returns: The URL.
+    /// - Throws: ``CompanionError/transport(_:)`` for a server that may not be called.
+    func url(_ serverURL: URL, path: String, query: [String: String] = [:]) throws -> URL {
+        guard var components = URLComponents(url: serverURL, resolvingAgainstBaseURL: true),
+            let scheme = components.scheme?.lowercased(), components.host?.isEmpty == false
+        else {
+            throw CompanionError.transport("the server URL has no scheme or no host")
+        }
+        guard scheme == "https" || (self == .anyForDevelopment && scheme == "http") else {
+            throw CompanionError.transport("the server URL must be https")
+        }
+        var prefix = components.percentEncodedPath
+        while prefix.hasSuffix("/") { prefix.removeLast() }
+        components.percentEncodedPath = prefix + path
+        components.queryItems =
+            query.isEmpty
+            ? nil
+            : query.sorted { $0.key < $1.key }.map { URLQueryItem(name: $0.key, value: $0.value) }
+        components.fragment = nil
+        components.user = nil
+        components.password = nil
+        guard let url = components.url else {
+            throw CompanionError.transport("the server URL cannot be completed")
+        }
+        return url
+    }
+
+    /// Whether a redirect may carry the token along.
+    static func isSameOrigin(_ first: URL?, _ second: URL?) -> Bool {
+        guard let first = first.flatMap(origin), let second = second.flatMap(origin) else {
+            return false
+        }
+        return first == second
+    }
+
+    /// Scheme, host and port in one comparable text; the scheme's usual port is written out.
+    private static func origin(_ url: URL) -> String? {
+        guard let scheme = url.scheme?.lowercased(), let host = url.host()?.lowercased() else {
+            return nil
+        }
+        let port = url.port ?? (["https", "wss"].contains(scheme) ? 443 : 80)
+        return "\(scheme)://\(host):\(port)"
+    }
+}

@@ -1,0 +1,178 @@
+internal import Messages
+internal import ServiceKit
+internal import Transit
+
+extension RelayCore {
+    // MARK: - Opening
+
+    /// A socket has come.
+    func open(_ session: Session) {
+        opening[session.account, default: []].append(session)
+        unclaimed.append(session)
+        fetch.want(account: session.account)
+        drawClaims()
+    }
+
+    private func drawClaims() {
+        guard !isDrawing, !unclaimed.isEmpty else { return }
+        isDrawing = true
+        effects.append(.drawClaims(unclaimed.count))
+    }
+
+    /// Claims were drawn, or with nil could not be; then it is tried again at the next tick.
+    func drew(_ claims: [UInt64]?, at now: Moment) {
+        isDrawing = false
+        guard let claims else { return }
+        let served = unclaimed.prefix(claims.count)
+        unclaimed = Array(unclaimed.dropFirst(served.count))
+        for (session, claim) in zip(served, claims) where session.phase == .opening {
+            session.claim = claim
+            activate(session, at: now)
+        }
+        drawClaims()
+    }
+
+    /// Lets a socket take part when it has its claim and its groups are known.
+    func activate(_ session: Session, at now: Moment) {
+        guard session.phase == .opening, session.claim > 0, session.hasViews else { return }
+        forgetOpening(session)
+        if let other = sessions[session.account] {
+            guard other.claim < session.claim else { return close(session, .replaced) }
+            close(other, .replaced)
+        }
+        if let elsewhere = remote.claim(of: session.account), elsewhere > session.claim {
+            return close(session, .replaced)
+        }
+        session.phase = .open
+        sessions[session.account] = session
+        for group in groupsOfMember[session.account] ?? [] { connect(session, to: group) }
+        effects.append(.publish(part: RelayPresence.part(of: session.account)))
+        effects.append(.resume(session))
+    }
+
+    private func forgetOpening(_ session: Session) {
+        guard var list = opening.removeValue(forKey: session.account) else { return }
+        list.removeAll { $0 === session }
+        if !list.isEmpty { opening[session.account] = list }
+    }
+
+    func connect(_ session: Session, to group: HeldGroup) {
+        group.connected.append(session)
+        session.groups.append(group)
+    }
+
+    // MARK: - Closing
+
+    /// Closes a socket: it takes part in nothing from now on.
+    ///
+    /// Others hear `left` for each group that it had joined, unless the rider goes on elsewhere or was
+    /// taken away, which says it itself.
+    func close(_ session: Session, _ reason: CloseReason) {
+        guard session.phase != .closed else { return }
+        effects.append(.close(session, reason))
+        metrics.closed(reason)
+        retire(
+            session,
+            isDeparture: reason != .replaced && reason != .membershipEnded
+                && reason != .restart
+        )
+    }
+
+    /// A socket has gone by itself.
+    func vanished(_ session: Session) {
+        guard session.phase != .closed else { return }
+        metrics.vanished()
+        retire(session, isDeparture: true)
+    }
+
+    private func retire(_ session: Session, isDeparture: Bool) {
+        let wasOpen = session.phase == .open
+        session.phase = .closed
+        if let question = session.question { questions[question.id] = nil }
+        session.question = nil
+        forgetOpening(session)
+        guard wasOpen, sessions[session.account] === session else {
+            releaseGroups(of: session.account)
+            return
+        }
+        sessions[session.account] = nil
+        let joined = session.groups.filter { session.joined.contains($0.id) }
+        for group in session.groups {
+            group.disconnect(session)
+            if isDeparture {
+                depart(session.account, from: group, wasJoined: session.joined.contains(group.id))
+            }
+        }
+        if isDeparture { tellDeparture(of: session, from: joined) }
+        session.groups = []
+        session.joined = []
+        effects.append(.publish(part: RelayPresence.part(of: session.account)))
+        releaseGroups(of: session.account)
+    }
+
+    /// What others see when someone's socket is gone.
+    func depart(_ account: UniqueID, from group: HeldGroup, wasJoined: Bool) {
+        // Connected means sharing: without a socket nobody is shown there to who comes later.
+        if group.sharesWhileConnected { group.known[account] = nil }
+        if wasJoined { sayLeft(account, in: group) }
+    }
+
+    /// Tells those who joined the group that someone is not seen there any more.
+    func sayLeft(_ account: UniqueID, in group: HeldGroup) {
+        var frame: [UInt8]?
+        for session in group.connected
+        where session.account != account && session.joined.contains(group.id) {
+            let bytes = frame ?? ServerFrame.left(account, group: group.id)
+            frame = bytes
+            send(bytes, to: session, about: group.id)
+        }
+    }
+
+    /// Lets go of groups in which nobody here is a member any more.
+    func releaseGroups(of account: UniqueID) {
+        for group in groupsOfMember[account] ?? [] { releaseUnneeded(group) }
+    }
+
+    /// Lets go of a group unless someone here, or about to be here, is a member.
+    func releaseUnneeded(_ group: HeldGroup) {
+        guard group.connected.isEmpty, !group.members.keys.contains(where: { opening[$0] != nil })
+        else { return }
+        release(group)
+    }
+
+    func release(_ group: HeldGroup) {
+        groups[group.id] = nil
+        for account in group.members.keys { removeIndex(account, group) }
+    }
+
+    func removeIndex(_ account: UniqueID, _ group: HeldGroup) {
+        guard var list = groupsOfMember.removeValue(forKey: account) else { return }
+        list.removeAll { $0 === group }
+        if !list.isEmpty { groupsOfMember[account] = list }
+    }
+
+    // MARK: - Sessions that end
+
+    /// Closes the sockets whose session was ended.
+    ///
+    /// - Parameter status: Whether the token of a socket still counts; asked for every one.
+    func checkSessions(_ status: (Session) -> RevocationStatus) {
+        var isBlind = false
+        for session in Array(sessions.values) + opening.values.joined() {
+            switch status(session) {
+            case .valid: continue
+            case .revoked: close(session, .sessionEnded)
+            case .unknown: isBlind = true
+            }
+        }
+        self.isBlind = isBlind
+    }
+
+    /// Closes the sockets whose token has expired.
+    func closeExpired(at now: Moment) {
+        let seconds = now.milliseconds / 1000
+        for session in Array(sessions.values) where session.claims.expiresAt <= seconds {
+            close(session, .sessionEnded)
+        }
+    }
+}

@@ -1,0 +1,153 @@
+internal import Messages
+internal import ServiceKit
+internal import Telemetry
+internal import Transit
+
+/// What a relay decides: who is connected, who may see whom, and what goes to whom.
+///
+/// No socket, no bus and no clock: everything that happens comes in by a call with the moment at which it
+/// happens, and what is to be done outside is a list of effects. What clients get lies in their outboxes.
+/// Not thread-safe: the relay's thread alone calls it.
+final class RelayCore {
+    /// A moment on both clocks.
+    struct Moment {
+        /// Monotonic nanoseconds, for deadlines.
+        var uptime: UInt64
+        /// The application clock, POSIX milliseconds, for what others see.
+        var milliseconds: Int64
+    }
+
+    /// What is to be done outside.
+    enum Effect {
+        /// Draw so many claims.
+        case drawClaims(Int)
+        /// May this account see that group now?
+        case ask(UInt64, account: UniqueID, group: UniqueID)
+        /// Fetch views.
+        case fetch(groups: [UniqueID], accounts: [UniqueID])
+        /// Fetch the versions of all groups of these accounts.
+        case sweep([UniqueID])
+        /// Store fixes in the circles of their senders.
+        case store([AccountFix])
+        /// Say who is connected here, one part of all accounts.
+        case publish(part: Int)
+        /// Tell another relay.
+        case tell(String, RelayNews)
+        /// Look at the next frames of a socket.
+        case resume(Session)
+        /// Close a socket.
+        case close(Session, CloseReason)
+    }
+
+    let limits: RelayLimits
+    let metrics: RelayMetrics
+    var effects: [Effect] = []
+    /// Sockets with something to flush.
+    var dirty: [Session] = []
+
+    /// Sockets that have no claim yet, in the order in which they came.
+    var unclaimed: [Session] = []
+    var isDrawing = false
+    /// Sockets that are not open yet, by rider.
+    var opening: [UniqueID: [Session]] = [:]
+    /// The open socket of each rider.
+    var sessions: [UniqueID: Session] = [:]
+    var questions: [UInt64: Session] = [:]
+    var groups: [UniqueID: HeldGroup] = [:]
+    /// The held groups of each member, connected here or not.
+    var groupsOfMember: [UniqueID: [HeldGroup]] = [:]
+    var remote = RemoteSockets()
+    var fetch = ViewFetch()
+    var sweep: (accounts: Set<UniqueID>, sentAt: UInt64)?
+    var sweptAt: UInt64 = 0
+    /// Fixes for circles, the newest of each sender.
+    var unstored: [UniqueID: MemberFix] = [:]
+    var isStoring = false
+    var storedAt: UInt64 = 0
+    /// Nobody can say which sessions have ended, so nothing is shown to anybody.
+    var isBlind = false
+    private var lastQuestion: UInt64 = 0
+    private var lastFix: UInt64 = 0
+    private var lastPosition: UInt64 = 0
+
+    init(limits: RelayLimits, metrics: RelayMetrics) {
+        self.limits = limits
+        self.metrics = metrics
+    }
+
+    /// Takes what is to be done outside.
+    func takeEffects() -> [Effect] {
+        defer { effects.removeAll(keepingCapacity: true) }
+        return effects
+    }
+
+    /// Takes the sockets that have something to be flushed.
+    func takeDirty() -> [Session] {
+        defer { dirty.removeAll(keepingCapacity: true) }
+        for session in dirty { session.isDirty = false }
+        return dirty
+    }
+
+    func nextQuestion() -> UInt64 {
+        lastQuestion += 1
+        return lastQuestion
+    }
+
+    func nextFix() -> UInt64 {
+        lastFix += 1
+        return lastFix
+    }
+
+    func position(_ account: UniqueID, _ row: [UInt8]) -> Position {
+        lastPosition += 1
+        return Position(serial: lastPosition, account: account, row: row)
+    }
+
+    // MARK: - Outboxes
+
+    /// Puts a frame into a socket's outbox; one that is full closes the socket.
+    func send(
+        _ bytes: [UInt8],
+        to session: Session,
+        about group: UniqueID? = nil,
+        from sender: UniqueID? = nil
+    ) {
+        guard session.phase != .closed else { return }
+        guard session.outbox.frameCount < limits.waitingFrames,
+            session.outbox.frameBytes + bytes.count <= limits.waitingBytes
+        else {
+            close(session, .tooSlow)
+            return
+        }
+        session.outbox.add(Outbox.Frame(bytes: bytes, group: group, sender: sender))
+        touch(session)
+    }
+
+    func touch(_ session: Session) {
+        guard !session.isDirty else { return }
+        session.isDirty = true
+        dirty.append(session)
+    }
+
+    // MARK: - Groups
+
+    /// Whether something may go to the members of a group now.
+    func isUsable(_ group: HeldGroup, at now: Moment) -> Bool {
+        guard !group.isStale, !isBlind else { return false }
+        return now.uptime - min(now.uptime, group.confirmedAt)
+            <= limits.viewLifetime.nanoseconds
+    }
+
+    /// Keeps something for a group whose view is being fetched; drops it for one that is silent.
+    func holdBack(_ item: HeldGroup.HeldBack, for group: HeldGroup) {
+        let isHeld = group.isStale && group.holdBack(item, limit: limits.heldBack)
+        if !isHeld { metrics.dropped(.silentGroup) }
+    }
+
+    /// Notes that a group has a newer version than the one held.
+    func need(_ version: UInt64, of group: HeldGroup) {
+        guard version > max(group.version, group.neededVersion) else { return }
+        group.neededVersion = version
+        fetch.want(group: group.id)
+    }
+}

@@ -1,0 +1,241 @@
+internal import CLinux
+internal import Glibc
+internal import Messages
+internal import ServiceKit
+internal import Telemetry
+internal import Transit
+internal import Web
+
+/// The relay's thread: it owns every client's socket, reads and writes them, and carries out what
+/// ``RelayCore`` decides.
+///
+/// One turn takes what has come, lets the core decide, and flushes each socket that got something once.
+final class RelayLoop {
+    /// Bytes of one read, and reads of one socket in a turn, so that a busy client starves nobody.
+    static let readBytes = 16 * 1024
+    static let readsPerTurn = 4
+    /// Frames and bytes of one write.
+    static let framesPerWrite = 32
+    static let bytesPerWrite = 128 * 1024
+
+    let core: RelayCore
+    let outside: RelayOutside
+    let mailbox: RelayMailbox
+    let limits: RelayLimits
+    let metrics: RelayMetrics
+    let openSockets: SocketCount
+    let poll = Poll()
+    let spares = WebSocketReader.Spares()
+    var composer = PositionComposer()
+    var connections: [Int32: Connection] = [:]
+    var dead: [Connection] = []
+    var now = RelayCore.Moment(uptime: 0, milliseconds: 0)
+    var tickedAt: UInt64 = 0
+    var checkedAt: UInt64 = 0
+    var unfinishedBytes = 0
+    var queuedBytes = 0
+    var done: [@Sendable () -> Void] = []
+    var stopping: (@Sendable () -> Void)?
+    let readBuffer = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: RelayLoop.readBytes,
+        alignment: 16
+    )
+    var writeBuffer: [UInt8] = []
+
+    init(
+        _ outside: RelayOutside,
+        mailbox: RelayMailbox,
+        limits: RelayLimits,
+        metrics: RelayMetrics,
+        openSockets: SocketCount
+    ) {
+        core = RelayCore(limits: limits, metrics: metrics)
+        self.outside = outside
+        self.mailbox = mailbox
+        self.limits = limits
+        self.metrics = metrics
+        self.openSockets = openSockets
+        _ = poll.add(mailbox.wake.descriptor, reads: true, writes: false)
+    }
+
+    deinit { readBuffer.deallocate() }
+
+    /// Works until it is told to stop.
+    func run() {
+        look()
+        tickedAt = now.uptime
+        core.sweptAt = now.uptime
+        core.storedAt = now.uptime
+        while true {
+            let tick = limits.tickInterval.nanoseconds
+            let wait =
+                tickedAt + tick > now.uptime ? (tickedAt + tick - now.uptime) / 1_000_000 + 1 : 0
+            let events = poll.wait(milliseconds: Int32(min(wait, 1000)))
+            look()
+            let start = now.uptime
+            turn(events)
+            metrics.turnSeconds.observe(
+                Double(Timestamps.monotonicNanoseconds() - start) / 1e9
+            )
+            if let stopping, connections.isEmpty {
+                for command in mailbox.end() { refuse(command) }
+                stopping()
+                return
+            }
+        }
+    }
+
+    func look() {
+        now = RelayCore.Moment(
+            uptime: Timestamps.monotonicNanoseconds(),
+            milliseconds: outside.milliseconds()
+        )
+    }
+
+    func turn(_ events: [Poll.Event]) {
+        for command in mailbox.takeAll() { take(command) }
+        for event in events {
+            guard let connection = connections[event.descriptor] else { continue }
+            take(event, connection)
+        }
+        if now.uptime >= tickedAt + limits.tickInterval.nanoseconds { tick() }
+        settle()
+        for connection in dead { _ = Glibc.close(connection.descriptor) }
+        if !dead.isEmpty {
+            openSockets.remove(dead.count)
+            dead = []
+        }
+        composer.forget()
+        for call in done { call() }
+        done = []
+    }
+
+    /// Carries out effects and flushes until nothing is left to do.
+    func settle() {
+        while true {
+            core.fetchViews(at: now)
+            let effects = core.takeEffects()
+            let dirty = core.takeDirty()
+            guard !effects.isEmpty || !dirty.isEmpty else { return }
+            for effect in effects { carryOut(effect) }
+            for session in dirty {
+                if let connection = connections[session.number] { flush(connection) }
+            }
+        }
+    }
+
+    // MARK: - Commands
+
+    func take(_ command: RelayCommand) {
+        switch command {
+        case .accept(let socket, let account, let claims): accept(socket, account, claims)
+        case .claims(let claims): core.drew(claims, at: now)
+        case .membership(let id, let reply): core.answered(id, reply, at: now)
+        case .views(let views): core.fetched(views, at: now)
+        case .versions(let versions): core.swept(versions, at: now)
+        case .stored(let isDone): core.stored(isDone: isDone)
+        case .change(let change): core.hear(change)
+        case .posted(let fix): core.hear(fix, at: now)
+        case .event(let event): core.show(event, at: now)
+        case .presence(let entries, let part, let relay, let epoch):
+            core.hear(entries, part: part, from: relay, epoch: epoch, at: now)
+        case .news(let news): core.hear(news, at: now)
+        case .takeAway(let withdrawals, let call):
+            core.takeAway(withdrawals)
+            done.append(call)
+        case .checkSessions(let call):
+            core.checkSessions { outside.status($0.revocation) }
+            done.append(call)
+        case .stop(let call):
+            stopping = call
+            for connection in connections.values { core.close(connection.session, .restart) }
+        }
+    }
+
+    /// Ends what comes too late.
+    func refuse(_ command: RelayCommand) {
+        switch command {
+        case .accept(let socket, _, _):
+            _ = Glibc.close(socket.descriptor)
+            openSockets.remove(1)
+        case .takeAway(_, let call), .checkSessions(let call), .stop(let call): call()
+        default: break
+        }
+    }
+
+    func accept(_ socket: UpgradedSocket, _ account: UniqueID, _ claims: TokenClaims) {
+        guard stopping == nil, poll.add(socket.descriptor, reads: false, writes: false) else {
+            _ = Glibc.close(socket.descriptor)
+            return openSockets.remove(1)
+        }
+        var size = Int32(limits.sendBufferBytes)
+        let length = socklen_t(MemoryLayout<Int32>.size)
+        _ = setsockopt(socket.descriptor, SOL_SOCKET, SO_SNDBUF, &size, length)
+        let session = Session(
+            number: socket.descriptor,
+            account: account,
+            claims: claims,
+            at: now.uptime
+        )
+        connections[socket.descriptor] = Connection(
+            socket,
+            session: session,
+            nextPingAt: now.uptime + limits.pingInterval.nanoseconds
+        )
+        core.open(session)
+    }
+
+    // MARK: - Effects
+
+    func carryOut(_ effect: RelayCore.Effect) {
+        let (outside, mailbox) = (outside, mailbox)
+        switch effect {
+        case .drawClaims(let count):
+            Task { mailbox.post(.claims(await outside.drawClaims(count))) }
+        case .ask(let id, let account, let group):
+            Task {
+                let reply = await outside.ask(.membership(accountID: account, groupID: group))
+                if case .membership(let membership) = reply {
+                    mailbox.post(.membership(id, membership))
+                } else {
+                    mailbox.post(.membership(id, nil))
+                }
+            }
+        case .fetch(let groups, let accounts):
+            Task {
+                let reply = await outside.ask(.views(groupIDs: groups, accountIDs: accounts))
+                if case .views(let views) = reply {
+                    mailbox.post(.views(views))
+                } else {
+                    mailbox.post(.views(nil))
+                }
+            }
+        case .sweep(let accounts):
+            Task {
+                let reply = await outside.ask(.sweep(accountIDs: accounts))
+                if case .versions(let versions) = reply {
+                    mailbox.post(.versions(versions))
+                } else {
+                    mailbox.post(.versions(nil))
+                }
+            }
+        case .store(let fixes):
+            Task {
+                let reply = await outside.ask(.storeFixes(fixes))
+                mailbox.post(.stored(reply == .stored))
+            }
+        case .publish(let part):
+            let presence = RelayPresence(entries: core.presence(part: part))
+            outside.publish(part, presence.encoded(), presence.trace)
+        case .tell(let relay, let news): outside.tell(relay, news.encoded(), news.trace)
+        case .resume(let session):
+            if let connection = connections[session.number], connection.session === session {
+                resume(connection)
+            }
+        case .close(let session, let reason):
+            if let connection = connections[session.number], connection.session === session {
+                beginClose(connection, WebSocketFrame.close(code: reason.code, reason: reason.text))
+            }
+        }
+    }
+}

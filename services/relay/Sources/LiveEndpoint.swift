@@ -1,0 +1,43 @@
+internal import ServiceKit
+internal import Telemetry
+internal import Transit
+internal import Web
+
+/// `GET /api/live`: a member's token, a WebSocket, and the socket goes to the relay's thread.
+struct LiveEndpoint: Sendable {
+    let mailbox: RelayMailbox
+    let verifier: TokenVerifier
+    let count: SocketCount
+    let metrics: RelayMetrics
+
+    var endpoint: Endpoint {
+        Endpoint(upgrading: "/api/live", access: .roles([.member]), logLevel: .debug) { request in
+            // The authorizer has admitted it; the socket needs what a principal does not carry.
+            let token = request.headers.first("Authorization").map { String($0.dropFirst(7)) } ?? ""
+            guard let claims = try? verifier.claims(of: token),
+                let account = UniqueID(claims.subject)
+            else { throw HTTPError.invalidToken }
+            guard count.value < count.limit else {
+                metrics.refusedSockets.add()
+                throw HTTPError.relayFull
+            }
+            // A client that leaves before its 101 never gets here, so it is counted here alone.
+            return try WebSocketHandshake.answer(request) { socket in
+                guard count.add() else { return RelayLoop.close(socket) }
+                guard !mailbox.post(.accept(socket, account, claims)) else { return }
+                RelayLoop.close(socket)
+                count.remove(1)
+            }
+        }
+    }
+}
+
+extension HTTPError {
+    /// 503 when a relay has as many sockets as it may.
+    static let relayFull = HTTPError(
+        status: 503,
+        code: "relay.full",
+        message: "this relay is full, try again",
+        retryAfter: 2
+    )
+}

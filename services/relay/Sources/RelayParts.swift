@@ -1,0 +1,92 @@
+internal import Bus
+internal import Messages
+internal import ServiceKit
+internal import Telemetry
+internal import Transit
+internal import Web
+
+/// One relay without its surroundings: what the executable and the tests assemble.
+struct RelayParts: Sendable {
+    /// What a process is built on.
+    struct Surroundings: Sendable {
+        let bus: Bus
+        /// The process's name in the fleet.
+        let instance: String
+        let claims: ClaimSequence
+        let verifier: TokenVerifier
+        let revocations: Revocations
+        let clock: ApplicationClock
+        let limits: RelayLimits
+        let metrics: Metrics
+    }
+
+    /// What is known of ended sessions.
+    struct Revocations: Sendable {
+        /// Whether a token still counts.
+        let status: @Sendable (RevocationQuestion) -> RevocationStatus
+        /// Reads what was committed before the call; false when that failed.
+        let look: @Sendable () async -> Bool
+    }
+
+    /// What it offers over HTTP.
+    let endpoints: [Endpoint]
+    /// What runs.
+    let services: [any Service]
+    /// Answers groups and auth on the bus.
+    let desk: RelayDesk
+
+    /// Assembles a process, its subscriptions included; the bus is to be started afterwards.
+    init(_ surroundings: Surroundings) {
+        let mailbox = RelayMailbox()
+        let metrics = RelayMetrics(surroundings.metrics)
+        let count = SocketCount(limit: surroundings.limits.sockets)
+        let bus = surroundings.bus
+        let groups = GroupsClient(bus, limit: surroundings.limits.askLimit)
+        let (verifier, clock) = (surroundings.verifier, surroundings.clock)
+        let outside = RelayOutside(
+            ask: { await groups.ask($0) },
+            drawClaims: surroundings.claims.draw,
+            publish: { part, bytes, trace in
+                bus.publish(topic: BusTopics.presence, key: "\(part)", body: bytes, trace: trace)
+            },
+            tell: { relay, bytes, trace in
+                bus.publish(
+                    topic: BusTopics.relayNews(to: relay),
+                    key: "",
+                    body: bytes,
+                    retain: false,
+                    trace: trace
+                )
+            },
+            livingRelays: { Set(bus.instances(of: ServiceNames.relay)) },
+            claims: { try? verifier.claims(of: $0) },
+            status: surroundings.revocations.status,
+            milliseconds: clock.milliseconds
+        )
+        let (limits, look) = (surroundings.limits, surroundings.revocations.look)
+        desk = RelayDesk(mailbox: mailbox, look: look)
+        endpoints = [
+            LiveEndpoint(mailbox: mailbox, verifier: verifier, count: count, metrics: metrics)
+                .endpoint
+        ]
+        RelaySubscriptions(mailbox: mailbox, undecodable: metrics.undecodable)
+            .subscribe(bus, instance: surroundings.instance)
+        services = [
+            ClosureService("sockets") {
+                startRelayThread {
+                    RelayLoop(
+                        outside,
+                        mailbox: mailbox,
+                        limits: limits,
+                        metrics: metrics,
+                        openSockets: count
+                    ).run()
+                }
+                await untilCancelled()
+                await withCheckedContinuation { continuation in
+                    if !mailbox.post(.stop { continuation.resume() }) { continuation.resume() }
+                }
+            }
+        ]
+    }
+}

@@ -1,0 +1,3 @@
+#pragma once
+
+#include <wslay/wslay.h>

@@ -66,7 +66,8 @@ enum UpSettings {
     static let table = SettingsTable([
         port.declaration, bind.declaration, data.declaration, databaseURL.declaration,
         jwtSecret.declaration, jwtGeneration.declaration, jwtAcceptsRaw.declaration,
-        adminEmail.declaration, adminPassword.declaration, schedule.declaration, busPrefix.declaration,
+        adminEmail.declaration, adminPassword.declaration, schedule.declaration,
+        busPrefix.declaration,
         busPublicKey.declaration, verifiers.declaration, ingests.declaration, feeds.declaration,
         relays.declaration,
     ])

@@ -18,7 +18,7 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS, load_all_checks
 
-EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "30"))
 DOCUMENT = "docs/reference/openapi.yaml"
 # Whoever asks these is gone afterwards, so they come last.
 LAST = ["leave", "unfriend", "unassign", "deleteUser", "deactivateVehicle", "endTrip", "endRide", "changePassword", "logOut",

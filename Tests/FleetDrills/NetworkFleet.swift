@@ -22,6 +22,7 @@ final class NetworkFleet: @unchecked Sendable {
     /// The service's metrics by service.
     private static let internalPorts = [
         "auth": 9101, "rider-ingest": 9102, "verifier": 9103, "feed": 9104, "groups": 9105,
+        "relay": 9106,
     ]
     static let gatewayPort = 8080
     /// The host that reaches the database through the relay that delays.
@@ -55,9 +56,7 @@ final class NetworkFleet: @unchecked Sendable {
         try writeHosts()
         try startRelay()
         for place in Self.places { try plugIn(place.name) }
-        for place in Self.places where place.service != "relay" {
-            try await waitUntilReady(place.name)
-        }
+        for place in Self.places { try await waitUntilReady(place.name) }
     }
 
     deinit {

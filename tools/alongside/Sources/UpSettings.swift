@@ -72,7 +72,7 @@ enum UpSettings {
         relays.declaration,
     ])
 
-    /// The URL of the database's owner, from `DATABASE_URL` or its file; nil when neither is set.
+    /// The database, as its owner, from `DATABASE_URL` or its file; nil when neither is set.
     static func owner(_ environment: [String: String]) throws(OperationError) -> String? {
         do {
             let table = SettingsTable([databaseURL.declaration])

@@ -71,8 +71,10 @@ struct Caller: Sendable {
         let id = token == .revoked ? Self.revokedID : TokenClaims.randomTokenID()
         let expiry = token == .expired ? now - 1 : now + 600
         let end = token == .withoutExpiry ? "" : #","exp":\#(expiry)"#
+        // Before the subject was revoked, however long the walk has taken until here.
+        let issuedAt = token == .ofARevokedSubject ? now - 600 : now - 10
         let payload = #"""
-            {"iss":"\#(issuer)","sub":"\#(subject)","role":"\#(role.rawValue)","iat":\#(now - 10)\#
+            {"iss":"\#(issuer)","sub":"\#(subject)","role":"\#(role.rawValue)","iat":\#(issuedAt)\#
             \#(end),"jti":"\#(id)"}
             """#
         if token == .withoutKeyID { return TestTokens.raw(header: header, payload: payload) }

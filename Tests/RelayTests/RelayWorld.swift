@@ -64,6 +64,7 @@ final class RelayWorld: Sendable {
         let common = [
             "DATABASE_URL": database.url, "JWT_SECRET": TestTokens.secret.revealed(),
             "BUS_URL_PREFIX": "ipc://\(folder)/", "PORT": "0", "INTERNAL_PORT": "0",
+            "TRUST_PROXY_HEADERS": "true",
         ]
         let environment = common.merging(settings) { _, given in given }
         let groups = RunningPart(Groups.definition, "groups-1", environment)
@@ -258,10 +259,19 @@ struct Traveller: Sendable {
         let answer = try await world.http.send(
             method,
             "http://127.0.0.1:\(world.groups.port)\(path)",
-            headers: [("Authorization", "Bearer \(token)"), ("Content-Type", "application/json")],
+            headers: [
+                ("Authorization", "Bearer \(token)"), ("Content-Type", "application/json"),
+                ("X-Forwarded-For", address),
+            ],
             body: Array(body.utf8)
         )
         return (answer.status, JSON(answer.body))
+    }
+
+    /// An address of each one's own: a crowd behind one would meet that address's limit.
+    private var address: String {
+        let low = id.low
+        return "10.\(low & 0xFF).\(low >> 8 & 0xFF).\(low >> 16 & 0xFF)"
     }
 
     func get(_ path: String) async throws -> (status: Int, json: JSON) {

@@ -6,7 +6,7 @@ import Testing
 @testable import CompanionTool
 
 /// The commands against a server that the test plays: auth and groups over HTTP, and a relay.
-@Suite(.timeLimit(.minutes(1))) struct CompanionRunTests {
+@Suite(.timeLimit(.minutes(3))) struct CompanionRunTests {
     let server = SmallCompanionServer()
 
     func run(_ words: String...) async -> Int32 {
@@ -52,7 +52,7 @@ import Testing
 
     @Test func `shares over the relay, votes and watches`() async {
         server.know("Ride", .convoy, "accepted")
-        #expect(await run("share", "Ride", "-at", "46,14.5", "-for", "1s") == 0)
+        #expect(await run("share", "Ride", "-at", "46,14.5", "-for", "8s") == 0)
         #expect(server.lines.last == "sent 46.00000,14.50000")
         #expect(server.sent.prefix(2).map { $0.contains("location") } == [false, true])
         #expect(await run("vote", "Ride", "1", "-offer", "46,14,Lake", "-offer", "47,15") == 0)
@@ -61,7 +61,7 @@ import Testing
             #"{"type":"positions","peers":[{"u":"\#(SmallCompanionServer.bob)","#
                 + #""lat":46.05,"lon":-0.5,"s":36,"ts":1,"ttl":20}]}"#
         )
-        #expect(await run("watch", "Ride", "-for", "1s") == 0)
+        #expect(await run("watch", "Ride", "-for", "5s") == 0)
         #expect(server.lines.contains("connected"))
         #expect(server.lines.contains("bob 46.05000,-0.50000 36 km/h"))
     }

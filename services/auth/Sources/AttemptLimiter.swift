@@ -29,7 +29,7 @@ struct AttemptLimiter: Sendable {
     /// Counts one attempt.
     ///
     /// - Parameters:
-    ///   - caller: An address, already reduced to the network that counts as one.
+    ///   - caller: An address, already reduced to the network that counts as one, or an identity.
     ///   - now: The application clock.
     ///   - connection: Inside a transaction or not.
     /// - Returns: The decision; a refused attempt counts too.

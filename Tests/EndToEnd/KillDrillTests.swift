@@ -71,9 +71,13 @@ extension EndToEnd.Rides {
                 encoding: .utf8
             )
             kill(try #require(file.split(separator: "\n").first.flatMap { Int32($0) }), SIGKILL)
+            // A backend that is at work outlives its postmaster for a moment: this report may still be its own.
             let second = try await deliver(rider, from: (first.last ?? 0) + 1)
-            #expect(product.log.contains("PostgreSQL had ended and was started again"))
-            #expect(try await storedTimes(product, rider.rideID) == first + second)
+            try await eventually("PostgreSQL is started again", within: .seconds(30)) {
+                product.log.contains("PostgreSQL had ended and was started again")
+            }
+            let third = try await deliver(rider, from: (second.last ?? 0) + 1)
+            #expect(try await storedTimes(product, rider.rideID) == first + second + third)
             try await product.remove()
         }
 

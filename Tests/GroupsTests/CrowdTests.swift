@@ -81,7 +81,7 @@ import Transit
                     ELSE 'Circle' END, 'group ' || g, owner, now(), nextval('groups.turn'), 1, 0
                     FROM made ORDER BY g;
                 INSERT INTO groups.members SELECT m.id, p.id, 'Accepted', NULL, true, now(),
-                    nextval('groups.turn') FROM seat s JOIN made m USING (g)
+                    nextval('groups.turn'), 0 FROM seat s JOIN made m USING (g)
                     JOIN person p ON p.n = s.n ORDER BY s.g, s.s;
                 INSERT INTO groups.friendships
                     SELECT DISTINCT LEAST(a.id, b.id), GREATEST(a.id, b.id), 'Accepted',

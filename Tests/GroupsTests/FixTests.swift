@@ -114,6 +114,39 @@ import Web
         }
     }
 
+    @Test(arguments: [(-1, false), (0, true), (1, true)])
+    func `a fix that a relay brings late is not stored where its member shared only after it`(
+        after: Int64,
+        isStored: Bool
+    ) async throws {
+        try await GroupsWorld.with { world in
+            let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
+            let circle = try await world.group("circles", anna, ben)
+            let resumed = try await world.sharingCircle(anna, ben)
+            try await anna.share(resumed, false)
+            world.clock.advance(by: 10)
+            try await anna.share(circle, true)
+            try await anna.share(resumed, true)
+            let request = GroupsRequest(
+                body: .storeFixes([
+                    AccountFix(
+                        accountID: anna.id,
+                        fix: MemberFix(
+                            latitude: 1,
+                            longitude: 2,
+                            timestampMilliseconds: 3,
+                            receivedAtMilliseconds: world.clock.now * 1000 + after
+                        )
+                    )
+                ])
+            )
+            #expect(await world.process.desk.answer(request) == .stored)
+            for group in [circle, resumed] {
+                #expect(try await ben.fixes(group).isEmpty == !isStored)
+            }
+        }
+    }
+
     @Test func `one fix reaches what is shared and not what is paused (case 36)`() async throws {
         try await GroupsWorld.with { world in
             let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
@@ -181,12 +214,13 @@ import Web
             let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
             let circle = try await world.sharingCircle(anna, ben)
             try await ben.share(circle, false)
-            func fix(_ latitude: Double, _ receivedAt: Int64) -> MemberFix {
+            let now = world.clock.now * 1000
+            func fix(_ latitude: Double, _ after: Int64) -> MemberFix {
                 MemberFix(
                     latitude: latitude,
                     longitude: 0,
                     timestampMilliseconds: 1,
-                    receivedAtMilliseconds: receivedAt
+                    receivedAtMilliseconds: now + after
                 )
             }
             let fixes = [

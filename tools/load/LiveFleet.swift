@@ -133,8 +133,8 @@ public final class LiveFleet: Sendable {
                 try connection.execute(
                     """
                     INSERT INTO groups.members
-                        (group_id, account_id, status, is_sharing, joined_at, turn)
-                    SELECT $1, id, 'Accepted', true, $3, nextval('groups.turn')
+                        (group_id, account_id, status, is_sharing, sharing_since_ms, joined_at, turn)
+                    SELECT $1, id, 'Accepted', true, 0, $3, nextval('groups.turn')
                     FROM unnest($2::uuid[]) AS id
                     """,
                     [.uuid(group), .uuidArray(members), .timestamp(now)]

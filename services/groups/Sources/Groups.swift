@@ -13,6 +13,7 @@ public enum Groups {
         migrations: [
             Migration(name: "0001-groups", bytes: PackageResources._001_groups_sql),
             Migration(name: "0002-event-answers", bytes: PackageResources._002_event_answers_sql),
+            Migration(name: "0003-sharing-since", bytes: PackageResources._003_sharing_since_sql),
         ]
     )
 

@@ -48,7 +48,8 @@ enum FixStore {
         .heldSharers,
         steps: [
             """
-            target AS (SELECT seat.group_id, seat.account_id, g.kind, g.version
+            target AS (SELECT seat.group_id, seat.account_id, seat.sharing_since_ms,
+                    g.kind, g.version
                 FROM seat JOIN groups.groups g ON g.id = seat.group_id)
             """,
             """
@@ -59,7 +60,7 @@ enum FixStore {
                     $3::float8[], $4::float8[], $5::bigint[], $6::bigint[])
                     AS n (account_id, latitude, longitude, accuracy, timestamp_ms, received_at_ms)
                     ON n.account_id = t.account_id
-                WHERE t.kind = ANY ($7::text[])
+                WHERE t.kind = ANY ($7::text[]) AND n.received_at_ms >= t.sharing_since_ms
                 ORDER BY t.group_id, t.account_id
                 \(overwriting))
             """,
@@ -68,8 +69,10 @@ enum FixStore {
         read: { rows throws(DatabaseError) in try targets(rows) }
     )
 
-    /// Stores fixes in every group to which their members share and whose kind stores fixes, with
-    /// one statement; the memberships are held while it runs.
+    /// Stores fixes in every group to which their members share and whose kind stores fixes.
+    ///
+    /// With one statement; the memberships are held while it runs. A fix that was received before its
+    /// member shared to a group is not stored there: relays bring fixes some seconds late.
     ///
     /// - Parameters:
     ///   - fixes: At most one of each account.

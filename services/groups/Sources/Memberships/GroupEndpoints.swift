@@ -32,7 +32,7 @@ struct GroupEndpoints: Sendable {
     ) async throws -> HTTPResponse {
         let name = try GroupName(typed: try request.jsonObject().string("name"))
         let group = NewGroup(kind: kind, name: name, founder: caller)
-        let now = api.clock.now()
+        let now = api.clock.milliseconds()
         try await api.transaction { connection in try group.insert(at: now, on: connection) }
         await api.live.tell([GroupChanged(group.id, version: 1)], trace: request.trace)
         return .json(status: 201) { json in GroupList.Entry(group).write(to: &json) }
@@ -70,7 +70,7 @@ struct GroupEndpoints: Sendable {
     private func respond(_ caller: Account, _ request: HTTPRequest) async throws -> HTTPResponse {
         let accepting = try request.jsonObject().requiredBool("accept")
         let groupID = try request.groupID
-        let now = api.clock.now()
+        let now = api.clock.milliseconds()
         guard accepting else {
             try await api.transaction { connection in
                 try Invitation.decline(by: caller.id, in: groupID, on: connection)

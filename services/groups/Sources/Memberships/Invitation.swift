@@ -39,13 +39,18 @@ enum Invitation {
 
     /// Accepts the caller's invitation.
     ///
+    /// - Parameters:
+    ///   - account: Who was invited.
+    ///   - groupID: Where to.
+    ///   - now: Milliseconds since 1970.
+    ///   - connection: Inside a transaction.
     /// - Returns: What changed.
     /// - Throws: 404 without a row, 422 without an open invitation, for a friendship that ended and
     ///   for a full group; ``Locks/Gone``; `DatabaseError`.
     static func accept(
         by account: UniqueID,
         in groupID: UniqueID,
-        at now: UnixSeconds,
+        at now: Int64,
         on connection: Connection
     ) throws -> GroupChanged {
         let seat = try OwnSeat(of: account, in: groupID, on: connection)
@@ -66,12 +71,12 @@ enum Invitation {
         let accepted = try connection.execute(
             """
             UPDATE groups.members SET status = 'Accepted', invited_by = NULL, is_sharing = $3,
-                joined_at = $4, turn = nextval('groups.turn')
+                sharing_since_ms = $5, joined_at = $4, turn = nextval('groups.turn')
             WHERE group_id = $1 AND account_id = $2 AND status = 'Invited'
             """,
             [
                 .uuid(groupID), .uuid(account), .bool(group.kind.sharesFromTheStart),
-                .timestamp(now),
+                .timestamp(now / 1000), SQLValue(group.kind.sharesFromTheStart ? now : nil),
             ]
         )
         guard accepted == 1 else { throw HTTPError.groupNotFound }

@@ -1,4 +1,5 @@
 internal import Database
+internal import ServiceKit
 internal import Transit
 internal import Web
 
@@ -21,7 +22,8 @@ struct SharingEndpoint: Sendable {
                 on: connection
             )
             return sharing
-                ? try Sharing.resume(pass, in: group) : try Sharing.pause(pass, in: group)
+                ? try Sharing.resume(pass, at: api.clock.milliseconds(), in: group)
+                : try Sharing.pause(pass, in: group)
         }
         if let change { await api.live.tell([change], trace: request.trace) }
         return .json { json in

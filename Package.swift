@@ -175,12 +175,17 @@ let services: [Target] =
     + service("relay", "Relay", dependencies: ["Bus", "Database", "CLinux"], migrations: true)
 
 let clients: [Target] = [
+    library("ClientTransport", path: "clients/ClientTransport/Sources"),
     library(
         "VehiclePositionsKit",
         path: "clients/VehiclePositionsKit/Sources",
-        dependencies: []
+        dependencies: ["ClientTransport"]
     ),
-    library("CompanionKit", path: "clients/CompanionKit/Sources"),
+    library(
+        "CompanionKit",
+        path: "clients/CompanionKit/Sources",
+        dependencies: ["ClientTransport"]
+    ),
 ]
 
 let tools: [Target] = [
@@ -338,6 +343,10 @@ let testTargets: [Target] = [
             "ServiceKit", "Telemetry", "Transit", "Web", "TestKit",
         ],
         exclude: ["live_client.py"]
+    ),
+    tests(
+        "ClientTransportTests",
+        dependencies: ["ClientTransport", "CompanionKit", "VehiclePositionsKit"]
     ),
     tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit", "TestKit", "Web"]),
     tests("CompanionKitTests", dependencies: ["CompanionKit"]),

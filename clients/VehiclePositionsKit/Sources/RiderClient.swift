@@ -1,3 +1,4 @@
+import ClientTransport
 import Foundation
 
 /// Builds the five calls of the rider API and reads their answers.

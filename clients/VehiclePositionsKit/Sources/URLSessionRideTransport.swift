@@ -1,3 +1,4 @@
+internal import ClientTransport
 public import Foundation
 
 #if canImport(FoundationNetworking)
@@ -88,21 +89,12 @@ public final class URLSessionRideTransport: RideTransport {
     }
 
     func urlRequest(for request: RiderRequest, baseURL: URL) throws -> URLRequest {
-        guard var components = URLComponents(url: baseURL, resolvingAgainstBaseURL: true),
-            let scheme = components.scheme?.lowercased(), components.host?.isEmpty == false
-        else {
-            throw RideError.transport("the server URL has no scheme or no host")
-        }
-        guard scheme == "https" || (allowsInsecure && scheme == "http") else {
-            throw RideError.transport("the server URL must be https")
-        }
-        var prefix = components.percentEncodedPath
-        while prefix.hasSuffix("/") { prefix.removeLast() }
-        components.percentEncodedPath = prefix + request.path
-        components.percentEncodedQuery = PercentEncoding.query(request.query)
-        components.fragment = nil
-        guard let url = components.url else {
-            throw RideError.transport("the server URL cannot be completed")
+        let security = allowsInsecure ? ServerSecurity.anyForDevelopment : .httpsOnly
+        let url: URL
+        do {
+            url = try security.url(baseURL, path: request.path, query: request.query)
+        } catch {
+            throw RideError.transport(error.reason)
         }
         var result = URLRequest(url: url, timeoutInterval: Self.requestTimeoutSeconds)
         result.httpMethod = request.method

@@ -1,3 +1,4 @@
+internal import ClientTransport
 public import Foundation
 
 #if canImport(FoundationNetworking)
@@ -68,7 +69,12 @@ public final class URLSessionCompanionTransport: CompanionTransport {
     }
 
     func urlRequest(for request: CompanionRequest, serverURL: URL) throws -> URLRequest {
-        let url = try security.url(serverURL, path: request.path, query: request.query)
+        let url: URL
+        do {
+            url = try security.url(serverURL, path: request.path, query: request.query)
+        } catch {
+            throw CompanionError.transport(error.reason)
+        }
         var result = URLRequest(url: url, timeoutInterval: Self.requestTimeoutSeconds)
         result.httpMethod = request.method
         result.httpBody = request.body

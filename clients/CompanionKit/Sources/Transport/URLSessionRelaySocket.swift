@@ -1,3 +1,4 @@
+internal import ClientTransport
 public import Foundation
 internal import Synchronization
 
@@ -52,7 +53,12 @@ public final class URLSessionRelaySocket: RelaySocket {
     }
 
     func upgrade(bearer: String) throws -> URLRequest {
-        let url = try security.url(serverURL, path: "/api/live")
+        let url: URL
+        do {
+            url = try security.url(serverURL, path: "/api/live")
+        } catch {
+            throw RelayError.failed(error.reason)
+        }
         var components = URLComponents(url: url, resolvingAgainstBaseURL: true)
         components?.scheme = url.scheme?.lowercased() == "https" ? "wss" : "ws"
         guard let url = components?.url else {

@@ -1,7 +1,7 @@
-import Foundation
+internal import Foundation
 
 /// Escapes identifiers that become part of a URL.
-enum PercentEncoding {
+package enum PercentEncoding {
     private static let segmentAllowed = CharacterSet.urlPathAllowed.subtracting(
         CharacterSet(charactersIn: "/")
     )
@@ -12,7 +12,7 @@ enum PercentEncoding {
     /// One path segment.
     ///
     /// An id of one or two dots is escaped too, or it would climb the path.
-    static func segment(_ text: String) -> String {
+    package static func segment(_ text: String) -> String {
         if text == "." || text == ".." {
             return text.replacingOccurrences(of: ".", with: "%2E")
         }
@@ -20,7 +20,7 @@ enum PercentEncoding {
     }
 
     /// A query string sorted by name, or nil when there is nothing to say.
-    static func query(_ items: [String: String]) -> String? {
+    package static func query(_ items: [String: String]) -> String? {
         guard !items.isEmpty else { return nil }
         return items.sorted { $0.key < $1.key }
             .map { "\(escape($0.key))=\(escape($0.value))" }

@@ -1,46 +1,53 @@
-internal import Foundation
+package import Foundation
 
 /// Which servers may be sent a token.
-enum ServerSecurity: Sendable {
+package enum ServerSecurity: Sendable {
     case httpsOnly
     /// Also `http`, for a developer's machine.
     case anyForDevelopment
+
+    /// Why a server may not be called.
+    package struct Refusal: Error, Sendable {
+        /// Fit for a developer's eyes.
+        package let reason: String
+    }
 
     /// The URL of a call.
     ///
     /// - Parameters:
     ///   - serverURL: The server; a path prefix is kept.
-    ///   - path: Below it, of characters that need no escape.
+    ///   - path: Below it, percent-encoded.
     ///   - query: Items, not yet encoded.
     /// - Returns: The URL.
-    /// - Throws: ``CompanionError/transport(_:)`` for a server that may not be called.
-    func url(_ serverURL: URL, path: String, query: [String: String] = [:]) throws -> URL {
+    /// - Throws: ``Refusal`` for a server that may not be called.
+    package func url(
+        _ serverURL: URL,
+        path: String,
+        query: [String: String] = [:]
+    ) throws(Refusal) -> URL {
         guard var components = URLComponents(url: serverURL, resolvingAgainstBaseURL: true),
             let scheme = components.scheme?.lowercased(), components.host?.isEmpty == false
         else {
-            throw CompanionError.transport("the server URL has no scheme or no host")
+            throw Refusal(reason: "the server URL has no scheme or no host")
         }
         guard scheme == "https" || (self == .anyForDevelopment && scheme == "http") else {
-            throw CompanionError.transport("the server URL must be https")
+            throw Refusal(reason: "the server URL must be https")
         }
         var prefix = components.percentEncodedPath
         while prefix.hasSuffix("/") { prefix.removeLast() }
         components.percentEncodedPath = prefix + path
-        components.queryItems =
-            query.isEmpty
-            ? nil
-            : query.sorted { $0.key < $1.key }.map { URLQueryItem(name: $0.key, value: $0.value) }
+        components.percentEncodedQuery = PercentEncoding.query(query)
         components.fragment = nil
         components.user = nil
         components.password = nil
         guard let url = components.url else {
-            throw CompanionError.transport("the server URL cannot be completed")
+            throw Refusal(reason: "the server URL cannot be completed")
         }
         return url
     }
 
     /// Whether a redirect may carry the token along.
-    static func isSameOrigin(_ first: URL?, _ second: URL?) -> Bool {
+    package static func isSameOrigin(_ first: URL?, _ second: URL?) -> Bool {
         guard let first = first.flatMap(origin), let second = second.flatMap(origin) else {
             return false
         }

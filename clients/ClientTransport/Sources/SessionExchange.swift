@@ -1,15 +1,15 @@
-internal import Foundation
+package import Foundation
 internal import Synchronization
 
 #if canImport(FoundationNetworking)
-internal import FoundationNetworking
+package import FoundationNetworking
 #endif
 
 /// Runs requests on one `URLSession` and decides about every redirect.
 ///
 /// The async `data(for:delegate:)` is not used: on Linux it follows redirects without asking its
 /// delegate, which would carry the token to another host. A session delegate is asked everywhere.
-final class SessionExchange: NSObject, URLSessionDataDelegate, Sendable {
+package final class SessionExchange: NSObject, URLSessionDataDelegate, Sendable {
     private struct Pending {
         var body = Data()
         var continuation: CheckedContinuation<(Data, URLResponse), any Error>
@@ -18,12 +18,15 @@ final class SessionExchange: NSObject, URLSessionDataDelegate, Sendable {
     private let bodyLimitBytes: Int
     private let pending = Mutex<[Int: Pending]>([:])
 
-    init(bodyLimitBytes: Int) {
+    /// Makes an exchange.
+    ///
+    /// - Parameter bodyLimitBytes: A larger answer fails its call.
+    package init(bodyLimitBytes: Int) {
         self.bodyLimitBytes = bodyLimitBytes
     }
 
     /// A session that asks this object; whoever makes it invalidates it.
-    func makeSession(timeoutSeconds: Double) -> URLSession {
+    package func makeSession(timeoutSeconds: Double) -> URLSession {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.timeoutIntervalForRequest = timeoutSeconds
         configuration.timeoutIntervalForResource = timeoutSeconds
@@ -33,8 +36,20 @@ final class SessionExchange: NSObject, URLSessionDataDelegate, Sendable {
         return URLSession(configuration: configuration, delegate: self, delegateQueue: nil)
     }
 
-    func run(_ request: URLRequest, on session: URLSession) async throws -> (Data, URLResponse) {
+    /// Runs a request, whatever the peer does, for at most as long as the request says.
+    ///
+    /// The session's own timeouts count from the last byte on Linux: a peer that drips would hold
+    /// a call for ever.
+    package func run(
+        _ request: URLRequest,
+        on session: URLSession
+    ) async throws -> (Data, URLResponse) {
         let task = session.dataTask(with: request)
+        let deadline = Task {
+            try await Task.sleep(for: .seconds(request.timeoutInterval))
+            task.cancel()
+        }
+        defer { deadline.cancel() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 pending.withLock { $0[task.taskIdentifier] = Pending(continuation: continuation) }
@@ -47,7 +62,7 @@ final class SessionExchange: NSObject, URLSessionDataDelegate, Sendable {
         }
     }
 
-    func urlSession(
+    package func urlSession(
         _ session: URLSession,
         task: URLSessionTask,
         willPerformHTTPRedirection response: HTTPURLResponse,
@@ -58,7 +73,11 @@ final class SessionExchange: NSObject, URLSessionDataDelegate, Sendable {
         completionHandler(isSame ? request : nil)
     }
 
-    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    package func urlSession(
+        _ session: URLSession,
+        dataTask: URLSessionDataTask,
+        didReceive data: Data
+    ) {
         let isTooLarge = pending.withLock { pending in
             pending[dataTask.taskIdentifier]?.body.append(data)
             return pending[dataTask.taskIdentifier]?.body.count ?? 0 > bodyLimitBytes
@@ -66,7 +85,7 @@ final class SessionExchange: NSObject, URLSessionDataDelegate, Sendable {
         if isTooLarge { dataTask.cancel() }
     }
 
-    func urlSession(
+    package func urlSession(
         _ session: URLSession,
         task: URLSessionTask,
         didCompleteWithError error: (any Error)?

@@ -340,7 +340,7 @@ let testTargets: [Target] = [
         "RelayTests",
         dependencies: [
             "RelayService", "GroupsService", "AuthService", "Bus", "Database", "Messages",
-            "ServiceKit", "Telemetry", "Transit", "Web", "TestKit",
+            "ServiceKit", "Telemetry", "Transit", "Web", "TestKit", "RelayMain",
         ],
         exclude: ["live_client.py"]
     ),

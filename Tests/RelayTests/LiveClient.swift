@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Glibc
 import Synchronization
@@ -19,6 +20,8 @@ final class LiveClient: Sendable {
     /// Held while the descriptor is used, so that it is never somebody else's; false once it is closed.
     private let isUsable = Mutex(true)
     private let state = Mutex(State())
+    /// Told when reading goes on.
+    private let resumption = DispatchSemaphore(value: 0)
     private let answersPings: Bool
 
     /// Opens a socket.
@@ -84,6 +87,13 @@ final class LiveClient: Sendable {
         send("{\"type\":\"spin_offer\",\"groupId\":\"\(group)\",\"candidates\":\(candidates)}")
     }
 
+    /// Sends nothing any more, and goes on reading.
+    func endSending() {
+        isUsable.withLock { isUsable in
+            if isUsable { shutdown(descriptor, Int32(SHUT_WR)) }
+        }
+    }
+
     /// Ends the connection without a word.
     func abort() {
         isUsable.withLock { isUsable in
@@ -98,7 +108,10 @@ final class LiveClient: Sendable {
     // MARK: - Receiving
 
     /// Reads nothing any more, or reads on.
-    func setPaused(_ isPaused: Bool) { state.withLock { $0.isPaused = isPaused } }
+    func setPaused(_ isPaused: Bool) {
+        state.withLock { $0.isPaused = isPaused }
+        resumption.signal()
+    }
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
     var closeCode: Int? { state.withLock { $0.closeCode } }
@@ -187,7 +200,7 @@ final class LiveClient: Sendable {
     }
 
     private func readFrame() -> (UInt8, [UInt8])? {
-        while state.withLock({ $0.isPaused }) { usleep(2000) }
+        while state.withLock({ $0.isPaused }) { resumption.wait() }
         guard let head = Self.read(descriptor, 2) else { return nil }
         var count = Int(head[1] & 0x7F)
         if count >= 126 {
@@ -217,6 +230,12 @@ final class LiveClient: Sendable {
         token: String?,
         receiveBuffer: Int32?
     ) throws -> (Int32, Int) {
+        let descriptor = try ask(port: port, token: token, receiveBuffer: receiveBuffer)
+        return (descriptor, try answer(descriptor))
+    }
+
+    /// Connects and asks for an upgrade.
+    static func ask(port: Int, token: String?, receiveBuffer: Int32? = nil) throws -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         if var size = receiveBuffer {
             setsockopt(
@@ -236,7 +255,10 @@ final class LiveClient: Sendable {
                 Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        guard failed == 0 else { throw Refused(status: 0) }
+        guard failed == 0 else {
+            Glibc.close(descriptor)
+            throw Refused(status: 0)
+        }
         var request =
             "GET /api/live HTTP/1.1\r\nHost: t\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
         request += "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
@@ -245,16 +267,32 @@ final class LiveClient: Sendable {
         _ = bytes.withUnsafeBytes {
             Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
         }
+        return descriptor
+    }
+
+    /// Reads the head of the answer; its status.
+    static func answer(_ descriptor: Int32) throws -> Int {
         var head: [UInt8] = []
         while !head.suffix(4).elementsEqual([13, 10, 13, 10]) {
-            guard let byte = read(descriptor, 1) else { throw Refused(status: 0) }
+            guard let byte = read(descriptor, 1) else {
+                Glibc.close(descriptor)
+                throw Refused(status: 0)
+            }
             head += byte
         }
         let words = String(decoding: head, as: UTF8.self).split(separator: " ")
-        return (descriptor, Int(words[1]) ?? 0)
+        return Int(words[1]) ?? 0
     }
 
-    private static func offPool<Value: Sendable>(
+    /// Closes a connection so that the other side gets a reset.
+    static func reset(_ descriptor: Int32) {
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        let size = socklen_t(MemoryLayout.size(ofValue: linger))
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, size)
+        Glibc.close(descriptor)
+    }
+
+    static func offPool<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in

@@ -33,14 +33,14 @@ final class RelayWorld: Sendable {
     let http = HTTPClient()
     let tokens = TestTokens(clock: .live())
     let groups: RunningPart
-    let relays: [RunningPart]
+    let relays: [any Part]
     let auth: RunningPart?
     private let turn = Atomic<Int>(0)
 
     private init(
         _ database: TestDatabase,
         _ groups: RunningPart,
-        _ relays: [RunningPart],
+        _ relays: [any Part],
         _ auth: RunningPart?
     ) {
         self.database = database
@@ -50,9 +50,22 @@ final class RelayWorld: Sendable {
     }
 
     /// Makes a world, and ends it after `body`.
+    ///
+    /// - Parameters:
+    ///   - count: How many relays.
+    ///   - areProcesses: Whether relays are processes of their own, which have the limits that are deployed
+    ///     and can be killed.
+    ///   - limits: The limits of relays in this process.
+    ///   - uptime: What those limits are measured with.
+    ///   - hasAuth: Whether auth runs, too.
+    ///   - settings: Settings beside those that every part needs.
+    ///   - body: The test.
+    /// - Throws: What `body` throws, or ``Late`` when a part does not become ready.
     static func with(
         relays count: Int = 1,
+        areProcesses: Bool = false,
         limits: RelayLimits = .inTests,
+        uptime: ShiftedClock = ShiftedClock(),
         auth hasAuth: Bool = false,
         settings: [String: String] = [:],
         _ body: (RelayWorld) async throws -> Void
@@ -68,14 +81,19 @@ final class RelayWorld: Sendable {
         ]
         let environment = common.merging(settings) { _, given in given }
         let groups = RunningPart(Groups.definition, "groups-1", environment)
-        let relays = (1...count).map {
-            RunningPart(Relay.definition(limits), "relay-\($0)", environment)
+        let relays: [any Part] = try (1...count).map { number in
+            let name = "relay-\(number)"
+            if areProcesses {
+                return try PartProcess("relay", name, environment, folder: folder)
+            }
+            let definition = Relay.definition(limits, uptime: { uptime.nanoseconds })
+            return RunningPart(definition, name, environment)
         }
         let auth = hasAuth ? RunningPart(Auth.definition, "auth-1", environment) : nil
         let world = RelayWorld(database, groups, relays, auth)
         let outcome: Result<Void, any Error>
         do {
-            for part in [groups] + relays + [auth].compactMap({ $0 }) {
+            for part in world.parts {
                 try await world.waitUntilReady(part)
             }
             try await world.waitUntilAcquainted()
@@ -83,7 +101,7 @@ final class RelayWorld: Sendable {
         } catch {
             outcome = .failure(error)
         }
-        for part in relays + [groups] + [auth].compactMap({ $0 }) { await part.stop() }
+        for part in world.parts.reversed() { await part.stop() }
         world.http.close()
         try outcome.get()
     }
@@ -108,12 +126,17 @@ final class RelayWorld: Sendable {
         }
     }
 
-    private func waitUntilReady(_ part: RunningPart) async throws {
-        try await eventually("\(part.name) is ready") {
-            guard part.hasStarted else { return false }
-            return try await self.http.get("http://127.0.0.1:\(part.internalPort)/ready").status
-                == 200
-        }
+    private var parts: [any Part] { [auth].compactMap { $0 } + [groups] + relays }
+
+    private func waitUntilReady(_ part: any Part) async throws {
+        try await eventually("\(part.name) is ready") { await self.isReady(part) }
+    }
+
+    /// Whether a part can do its job.
+    func isReady(_ part: any Part) async -> Bool {
+        let port = part.internalPort
+        guard port > 0 else { return false }
+        return (try? await http.get("http://127.0.0.1:\(port)/ready"))?.status == 200
     }
 
     // MARK: - People
@@ -170,7 +193,7 @@ final class RelayWorld: Sendable {
     private static let heard = "relay_presence_heard_total"
 
     /// A figure of a process's metrics; its labels belong to the name.
-    func figure(_ name: String, of part: RunningPart) async throws -> Double {
+    func figure(_ name: String, of part: any Part) async throws -> Double {
         let answer = try await http.get("http://127.0.0.1:\(part.internalPort)/metrics")
         let text = String(decoding: answer.body, as: UTF8.self)
         let line = text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
@@ -196,51 +219,6 @@ extension Array where Element: Sendable {
         var values: [Value] = []
         for element in self { values.append(try await body(element)) }
         return values
-    }
-}
-
-/// A service as its executable runs it, in this process and on free ports.
-final class RunningPart: Sendable {
-    let name: String
-    private let state = Mutex((output: "", ports: (0, 0)))
-    private let stops = AsyncStream<Int32>.makeStream()
-    private let task = Mutex<Task<Int32, Never>?>(nil)
-
-    init(_ definition: ServiceDefinition, _ name: String, _ environment: [String: String]) {
-        self.name = name
-        var all = environment
-        all["INSTANCE_ID"] = name
-        all["LOG_LEVEL"] = "debug"
-        let running = Task { [all] in
-            await ServiceRunner.run(
-                definition,
-                arguments: [],
-                environment: all,
-                stops: stops.stream,
-                output: RunnerOutput { text in self.state.withLock { $0.output += text } }
-            )
-        }
-        task.withLock { $0 = running }
-    }
-
-    var output: String { state.withLock { $0.output } }
-    var hasStarted: Bool { output.contains("\"message\":\"started\"") }
-    var port: Int { port(of: "http") }
-    var internalPort: Int { port(of: "internal-http") }
-
-    private func port(of server: String) -> Int {
-        let line = output.split(separator: "\n").first {
-            $0.contains("\"server.name\":\"\(server)\"")
-        }
-        guard let line, let match = line.firstMatch(of: #/"server\.port":(\d+)/#) else { return 0 }
-        return Int(match.1) ?? 0
-    }
-
-    /// Stops it as SIGTERM would.
-    func stop() async {
-        stops.continuation.yield(15)
-        let code = await task.withLock { $0 }?.value
-        #expect(code == 0, "\(name): \(output.suffix(2000))")
     }
 }
 

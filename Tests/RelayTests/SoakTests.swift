@@ -5,24 +5,36 @@ import Transit
 
 @testable import RelayService
 
-/// Many riders who join, leave, pause, part and vanish at random, against a model of who may see whom.
+/// Many riders who join, leave, pause, part and vanish at random while relays are killed, against a model of who
+/// may see whom.
 ///
 /// Ten seconds in every run; `ALONGSIDE_SOAK_SECONDS` makes it as long as one likes (`make soak`).
 @Suite(.serialized, .timeLimit(.minutes(90))) struct SoakTests {
     private static let seconds = ProcessInfo.processInfo.environment["ALONGSIDE_SOAK_SECONDS"]
         .flatMap { Int($0) }
+    /// Whether this is `make soak`.
+    static let isLong = seconds != nil
 
     @Test func `nobody ever gets a position that they may not see`() async throws {
-        let riders = Self.seconds == nil ? 16 : 200
-        try await RelayWorld.with(relays: 2) { world in
+        let riders = Self.isLong ? 200 : 16
+        let pause = Duration.seconds(Self.isLong ? 10 : 3)
+        try await RelayWorld.with(relays: 2, areProcesses: true) { world in
             let soak = try await Soak(world, riders: riders, seed: 7)
             let end = ContinuousClock.now + .seconds(Self.seconds ?? 8)
-            while ContinuousClock.now < end { try await soak.step() }
+            var killsAt = ContinuousClock.now + pause
+            while ContinuousClock.now < end {
+                try await soak.step()
+                guard ContinuousClock.now >= killsAt else { continue }
+                try await soak.killRelay()
+                killsAt = ContinuousClock.now + pause
+            }
             try await soak.finish()
+            print("soak: \(soak.summary)")
             #expect(soak.forbidden.isEmpty, "\(soak.forbidden.prefix(5))")
             // A run in which nothing was delivered or taken away shows nothing.
             #expect(soak.delivered > riders * 5, "\(soak.summary)")
             #expect(soak.withdrawals > 5, "\(soak.summary)")
+            #expect(soak.kills > 0, "\(soak.summary)")
         }
     }
 }
@@ -45,6 +57,9 @@ private final class Soak {
     }
 
     private let world: RelayWorld
+    private let relays: [PartProcess]
+    /// Relays that can do their job, as far as is known.
+    private var living: Set<Int>
     private var people: [Traveller] = []
     private var clients: [LiveClient?] = []
     private var groups: [String: Group] = [:]
@@ -56,14 +71,18 @@ private final class Soak {
     private(set) var forbidden: [String] = []
     private(set) var delivered = 0
     private(set) var withdrawals = 0
+    private(set) var kills = 0
     private var steps = 0
 
     var summary: String {
-        "\(steps) steps, \(sent.count) sent, \(delivered) delivered, \(withdrawals) withdrawals"
+        "\(steps) steps, \(sent.count) sent, \(delivered) delivered, \(withdrawals) withdrawals, "
+            + "\(kills) relays killed"
     }
 
     init(_ world: RelayWorld, riders: Int, seed: Int) async throws {
         self.world = world
+        relays = world.relays.compactMap { $0 as? PartProcess }
+        living = Set(relays.indices)
         random = SeededGenerator(seed: seed)
         for index in 0..<riders { people.append(try await world.person("rider\(index)")) }
         clients = Array(repeating: nil, count: riders)
@@ -95,10 +114,33 @@ private final class Soak {
         default: try await create(rider, isConvoy: Bool.random(using: &random))
         }
         if steps % 50 == 0 { for index in people.indices { try await check(index) } }
+        if steps % 10 == 0 { await lookForRelays() }
+    }
+
+    /// A relay dies and is started again; meanwhile its riders come back at another one.
+    func killRelay() async throws {
+        await lookForRelays()
+        guard living.count > 1, let victim = living.sorted().randomElement(using: &random) else {
+            return
+        }
+        kills += 1
+        living.remove(victim)
+        await relays[victim].kill()
+        try relays[victim].start()
+    }
+
+    private func lookForRelays() async {
+        for index in relays.indices where !living.contains(index) {
+            if await world.isReady(relays[index]) { living.insert(index) }
+        }
     }
 
     /// Looks at everything that is still on its way, and that whoever may see someone does.
     func finish() async throws {
+        try await eventually("every relay is back") {
+            await lookForRelays()
+            return living.count == relays.count
+        }
         for index in people.indices { try await check(index) }
         for (id, group) in groups {
             guard let sender = group.members.first(where: { group.sharing.contains($0) }),
@@ -124,9 +166,9 @@ private final class Soak {
 
     private func connect(_ rider: Int) async throws {
         if let old = clients[rider], !old.isClosed { try await check(rider) }
-        let relay = Int.random(in: 0..<world.relays.count, using: &random)
+        let relay = try #require(living.sorted().randomElement(using: &random))
         clients[rider] = try await LiveClient(
-            port: world.relays[relay].port,
+            port: relays[relay].port,
             token: people[rider].token
         )
     }

@@ -23,8 +23,11 @@ public final class RawSocket: Sendable {
 
     /// Connects to a port of this machine.
     ///
+    /// - Parameters:
+    ///   - port: The port.
+    ///   - receiveBuffer: Bytes that the system takes while nobody reads; nil for its own choice.
     /// - Throws: ``RawSocketError`` when nobody listens there.
-    public init(port: Int) async throws {
+    public init(port: Int, receiveBuffer: Int32? = nil) async throws {
         descriptor = try await Self.offPool {
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
@@ -34,6 +37,10 @@ public final class RawSocket: Sendable {
             var timeout = timeval(tv_sec: Self.timeoutSeconds, tv_usec: 0)
             let size = socklen_t(MemoryLayout<timeval>.size)
             setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, size)
+            if var bytes = receiveBuffer {
+                let size = socklen_t(MemoryLayout<Int32>.size)
+                setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, size)
+            }
             let failed = withUnsafeBytes(of: &address) { bytes in
                 connect(
                     descriptor,
@@ -109,6 +116,16 @@ public final class RawSocket: Sendable {
     /// Reads exactly so many bytes.
     public func bytes(_ count: Int) async throws -> [UInt8] {
         try await Self.offPool { [descriptor] in try Self.read(descriptor, count) }
+    }
+
+    /// Reads what has come, at least one byte.
+    public func someBytes() async throws -> [UInt8] {
+        try await Self.offPool { [descriptor] in
+            var bytes = [UInt8](repeating: 0, count: 65_536)
+            let received = recv(descriptor, &bytes, bytes.count, 0)
+            guard received > 0 else { throw RawSocketError.closed("before a byte came") }
+            return Array(bytes[..<received])
+        }
     }
 
     /// True when the peer closes, after what it still sends.

@@ -11,7 +11,7 @@ struct BenchMain {
         case "stream": exit(await StreamBench.run())
         case "verify": exit(VerifyBench.run())
         case "ingest": exit(await IngestBench.run())
-        case "relay": exit(await RelayBench.run())
+        case "relay": exit(await RelayBench.run(Array(CommandLine.arguments.dropFirst(2))))
         case "predictions":
             exit(PredictionBench.run(Array(CommandLine.arguments.dropFirst(2))))
         default:

@@ -10,9 +10,9 @@ enum StreamBench {
     private static let vehicles = 100
     private static let reading = 900
     private static let stalled = 100
-    private static let rounds = 3
-    /// Until the system's buffers for those who do not read are full; soon after the measured seconds they are cut.
-    private static let filling = 12.0
+    private static let rounds = 5
+    /// Until those who do not read are sent nothing more; some seconds after the measured ones they are cut.
+    private static let filling = 3.0
     private static let seconds = 6.0
 
     static func run() async -> Int32 {

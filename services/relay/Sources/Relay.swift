@@ -24,8 +24,16 @@ public enum Relay {
     /// The service as the executable runs it.
     public static let definition = definition(RelayLimits())
 
-    /// The service with other limits.
-    static func definition(_ limits: RelayLimits) -> ServiceDefinition {
+    /// The service with other limits, or with another clock for them.
+    ///
+    /// - Parameters:
+    ///   - limits: Its limits.
+    ///   - uptime: What they are measured with, monotonic nanoseconds.
+    /// - Returns: The service.
+    static func definition(
+        _ limits: RelayLimits,
+        uptime: @escaping @Sendable () -> UInt64 = Timestamps.monotonicNanoseconds
+    ) -> ServiceDefinition {
         ServiceDefinition(
             name: ServiceNames.relay,
             summary: "Live positions over WebSocket, between people who chose each other.",
@@ -35,11 +43,15 @@ public enum Relay {
             schema: schema,
             usesBus: true,
             settings: [sockets.declaration],
-            build: { context in build(context, limits) }
+            build: { context in build(context, limits, uptime) }
         )
     }
 
-    private static func build(_ context: ServiceContext, _ limits: RelayLimits) -> ServiceParts {
+    private static func build(
+        _ context: ServiceContext,
+        _ limits: RelayLimits,
+        _ uptime: @escaping @Sendable () -> UInt64
+    ) -> ServiceParts {
         let bus = context.bus
         var limits = limits
         limits.sockets = DescriptorLimit.raise(for: context.settings[sockets])
@@ -65,6 +77,7 @@ public enum Relay {
                     look: { await view.look() }
                 ),
                 clock: context.clock,
+                uptime: uptime,
                 limits: limits,
                 metrics: context.metrics
             )

@@ -16,6 +16,8 @@ struct RelayParts: Sendable {
         let verifier: TokenVerifier
         let revocations: Revocations
         let clock: ApplicationClock
+        /// What limits are measured with, monotonic nanoseconds.
+        let uptime: @Sendable () -> UInt64
         let limits: RelayLimits
         let metrics: Metrics
     }
@@ -61,7 +63,8 @@ struct RelayParts: Sendable {
             livingRelays: { Set(bus.instances(of: ServiceNames.relay)) },
             claims: { try? verifier.claims(of: $0) },
             status: surroundings.revocations.status,
-            milliseconds: clock.milliseconds
+            milliseconds: clock.milliseconds,
+            uptime: surroundings.uptime
         )
         let (limits, look) = (surroundings.limits, surroundings.revocations.look)
         desk = RelayDesk(mailbox: mailbox, look: look)

@@ -8,8 +8,13 @@ internal import Synchronization
 final class StreamSender: @unchecked Sendable {
     /// Bytes of one call of the library; its own buffer is not larger.
     static let blockBytes = 16 * 1024
-    /// Kernel memory for a caller that does not read; more would only hide that.
+    /// Kernel memory for what is on its way to a caller.
     static let sendBufferBytes: Int32 = 256 * 1024
+    /// Bytes that the kernel takes beyond what the caller has room for.
+    ///
+    /// One that stops reading is found at once and sent nothing more, instead of being served like the others
+    /// until its buffer is full.
+    static let unsentBytes: Int32 = 32 * 1024
 
     private struct Wait {
         var isSuspended = false
@@ -39,9 +44,16 @@ final class StreamSender: @unchecked Sendable {
         self.state = state
         self.stallLimit = stallLimit
         self.freed = freed
-        var size = Self.sendBufferBytes
+        var (size, unsent) = (Self.sendBufferBytes, Self.unsentBytes)
         let length = socklen_t(MemoryLayout<Int32>.size)
         _ = setsockopt(state.descriptor, SOL_SOCKET, SO_SNDBUF, &size, length)
+        _ = setsockopt(
+            state.descriptor,
+            Int32(IPPROTO_TCP),
+            TCP_NOTSENT_LOWAT,
+            &unsent,
+            length
+        )
         source.begin { [weak self] in self?.wake() }
     }
 

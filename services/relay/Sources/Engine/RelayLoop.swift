@@ -72,7 +72,7 @@ final class RelayLoop {
                 tickedAt + tick > now.uptime ? (tickedAt + tick - now.uptime) / 1_000_000 + 1 : 0
             let events = poll.wait(milliseconds: Int32(min(wait, 1000)))
             look()
-            let start = now.uptime
+            let start = Timestamps.monotonicNanoseconds()
             turn(events)
             metrics.turnSeconds.observe(
                 Double(Timestamps.monotonicNanoseconds() - start) / 1e9
@@ -87,7 +87,7 @@ final class RelayLoop {
 
     func look() {
         now = RelayCore.Moment(
-            uptime: Timestamps.monotonicNanoseconds(),
+            uptime: outside.uptime(),
             milliseconds: outside.milliseconds()
         )
     }

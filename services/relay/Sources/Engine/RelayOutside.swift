@@ -20,4 +20,6 @@ struct RelayOutside: Sendable {
     let status: @Sendable (RevocationQuestion) -> RevocationStatus
     /// The application clock, POSIX milliseconds.
     let milliseconds: @Sendable () -> Int64
+    /// What limits are measured with, monotonic nanoseconds.
+    let uptime: @Sendable () -> UInt64
 }

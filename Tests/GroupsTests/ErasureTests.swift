@@ -219,7 +219,7 @@ import Transit
             let reply = await world.process.desk.answer(query.encoded(), trace: query.trace)
             largest = max(largest, reply.count)
             guard case .part(let json, let next) = try AccountDataAnswer(decoding: reply).body
-            else { throw Late(what: "a page") }
+            else { throw Late("a page") }
             bytes += json
             cursor = next
         }

@@ -46,7 +46,7 @@ import Web
         // The one that revoked knows it with its answer, the others within a look.
         #expect(try await status(client, onePort, gone) == 401)
         for port in [twoPort, ingestPort] {
-            try await eventually { try await status(client, port, gone) == 401 }
+            try await eventually("the revocation is known") { try await status(client, port, gone) == 401 }
         }
         for port in [onePort, twoPort, ingestPort] {
             #expect(try await status(client, port, stays) != 401)
@@ -94,8 +94,8 @@ import Web
         let (listener, _) = try await RunningService.start(groups, in: fleet)
         let (asker, _) = try await RunningService.start(groups, in: fleet)
         let bus = try #require(buses.withLock { $0.last })
-        try await eventually { !bus.instances(of: ServiceNames.auth).isEmpty }
-        try await eventually { !bus.instances(of: ServiceNames.groups).isEmpty }
+        try await eventually("auth is known") { !bus.instances(of: ServiceNames.auth).isEmpty }
+        try await eventually("groups is known") { !bus.instances(of: ServiceNames.groups).isEmpty }
 
         let client = HTTPClient()
         let signedUp = try await client.send(
@@ -132,7 +132,7 @@ import Web
         )
         #expect(loggedOut.status == 204)
         let digest = SubjectDigest.text(of: ada.accountId)
-        try await eventually {
+        try await eventually("the revocation is heard") {
             heard.withLock { $0 }.contains { $0.target == .subject(digest) }
         }
 
@@ -184,15 +184,5 @@ import Web
         }
         await pool.close()
         return erasure
-    }
-
-    private func eventually(_ condition: () async throws -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(10)
-        while try await !condition() {
-            guard ContinuousClock.now < deadline else {
-                throw StartFailure(description: "not within ten seconds")
-            }
-            try await Task.sleep(for: .milliseconds(5))
-        }
     }
 }

@@ -30,7 +30,9 @@ import Web
             let flooding = Task { try await flood.run(concurrent: Self.concurrent) }
             var answered = 0
             while answered < 20 || flood.count < Self.flood {
-                try await until { value("password_callers_waiting", auth) >= 60 }
+                try await eventually("the flood fills the queue") {
+                    value("password_callers_waiting", auth) >= 60
+                }
                 let answer = try await auth.refresh(tokens.refreshToken)
                 try #require(answer.status == 200, "\(answer.text)")
                 tokens = try answer.decoded()
@@ -54,14 +56,6 @@ import Web
             member = try await auth.member("ada")
         }
         return try #require(member)
-    }
-
-    private func until(_ condition: () -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(30)
-        while !condition() {
-            try #require(.now < deadline, "the flood does not fill the queue")
-            try await Task.sleep(for: .milliseconds(5))
-        }
     }
 
     private func value(_ metric: String, _ auth: AuthProcess) -> Int {

@@ -3,6 +3,7 @@ import CLinux
 import Glibc
 import Synchronization
 import Telemetry
+import TestKit
 import Testing
 
 /// The two ways a fleet is connected.
@@ -128,19 +129,6 @@ final class Fleet {
 struct Failure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
-}
-
-/// Polls until the condition holds; fails at the deadline.
-func eventually(
-    _ what: String,
-    within limit: Duration = .seconds(20),
-    _ condition: () async throws -> Bool
-) async throws {
-    let end = ContinuousClock.now + limit
-    while try await !condition() {
-        guard ContinuousClock.now < end else { throw Failure("not in time: \(what)") }
-        try await Task.sleep(for: .milliseconds(5))
-    }
 }
 
 extension Metrics {

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Synchronization
+import TestKit
 
 /// A `bus-peer` that a test can kill, freeze and stop.
 final class PeerProcess: Sendable {

@@ -1,5 +1,6 @@
 import CZeroMQ
 import Telemetry
+import TestKit
 
 @testable import Bus
 

@@ -1,5 +1,6 @@
 import Synchronization
 import Telemetry
+import TestKit
 import Testing
 
 @testable import Bus

@@ -37,7 +37,7 @@ import Testing
         await first.close()
         // A closed session's locks are free once the server has noticed.
         let left = Shared(Set(all[..<128].filter { $0 != 5 }))
-        try await eventually {
+        try await eventually("the locks of the closed session are free") {
             let wanted = Array(left.value)
             let taken = try await second.run { connection throws(DatabaseError) in
                 try AdvisoryLock.tryLock(.slot, keys: wanted, limit: 256, on: connection)
@@ -64,8 +64,8 @@ import Testing
         }
         try await test.run("SELECT pg_terminate_backend(\(pid), 5000)")
         // Heard although the owner asked nothing meanwhile.
-        try await eventually { lost.withLock { $0 } == [1] }
-        try await eventually { owner.generation == 2 && owner.isConnected }
+        try await eventually("the owner hears of it") { lost.withLock { $0 } == [1] }
+        try await eventually("the owner is back") { owner.generation == 2 && owner.isConnected }
         // Other suites lock in databases of their own on the same server.
         let free = try await test.number(
             """
@@ -100,8 +100,8 @@ import Testing
             connection throws(DatabaseError) in
             try AdvisoryLock.holders(of: .slot, on: connection)[255]
         }
-        try await eventually { try await heir.run(holder) != nil }
-        try await eventually {
+        try await eventually("the lock is held") { try await heir.run(holder) != nil }
+        try await eventually("the holder is in a transaction") {
             try await test.number(
                 "SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction'"
             ) > 0
@@ -171,7 +171,7 @@ private final class ClientProcess {
 
     func ended() async throws {
         let pid = pid
-        try await eventually { waitpid(pid, nil, WNOHANG) == pid }
+        try await eventually("the session's process ends") { waitpid(pid, nil, WNOHANG) == pid }
     }
 
     private func say(_ sql: String) {

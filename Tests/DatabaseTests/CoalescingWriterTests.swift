@@ -66,7 +66,7 @@ import Testing
                         }
                     }
                 }
-                try await eventually { writer.waiting == items.count }
+                try await eventually("all items wait") { writer.waiting == items.count }
                 gate.open()
                 var results: [Int: Result<Int, DatabaseError>] = [:]
                 for try await case (let item, let result)? in group { results[item] = result }
@@ -144,7 +144,7 @@ import Testing
         #expect(error?.kind == .connection)
         #expect(subject.settled.names.last == "rolled back")
         try await postgres.start()
-        try await eventually { (try? await subject.writer.write(3)) == 1 }
+        try await eventually("the server takes writes") { (try? await subject.writer.write(3)) == 1 }
         #expect(try await test.number("SELECT sum(n) FROM written") == 4)
         await subject.connection.close()
     }
@@ -170,7 +170,7 @@ import Testing
                 }
             }
             group.addTask {
-                try await eventually { acknowledged.value.count >= 50 }
+                try await eventually("fifty are acknowledged") { acknowledged.value.count >= 50 }
                 if restarts {
                     try await postgres.restart()
                 } else {
@@ -184,7 +184,7 @@ import Testing
             }
             try await group.waitForAll()
         }
-        try await eventually { subject.connection.isConnected }
+        try await eventually("the writer is connected") { subject.connection.isConnected }
         let stored = try await subject.connection.run { connection throws(DatabaseError) in
             var stored: Set<Int> = []
             for row in try connection.query("SELECT n FROM written") {
@@ -203,7 +203,7 @@ import Testing
             group.addTask { try await subject.connection.run { _ in gate.wait() } }
             await gate.entered()
             for item in 0..<2 { group.addTask { _ = try await subject.writer.write(item) } }
-            try await eventually { subject.writer.waiting == 2 }
+            try await eventually("two wait") { subject.writer.waiting == 2 }
             let error = await failure { _ = try await subject.writer.write(2) }
             #expect(error?.kind == .full)
             gate.open()

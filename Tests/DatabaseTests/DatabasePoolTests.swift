@@ -43,13 +43,13 @@ import Testing
         }
         #expect(!database.isConnected)
         try await postgres.start()
-        try await eventually {
+        try await eventually("the row is read again") {
             let rows = try? await database.withConnection { connection throws(DatabaseError) in
                 try connection.query("SELECT n FROM t").one().int("n")
             }
             return rows == 7
         }
-        try await eventually { database.isConnected }
+        try await eventually("the pool is connected") { database.isConnected }
         await database.close()
     }
 
@@ -73,7 +73,7 @@ import Testing
                     }
                 }
             }
-            try await eventually { outcomes.all == [.full] }
+            try await eventually("one is refused") { outcomes.all == [.full] }
             gate.open()
             try await group.waitForAll()
             #expect(outcomes.all.count(where: { $0 == nil }) == 2)
@@ -92,7 +92,7 @@ import Testing
         }
         await gate.entered()
         async let closed: Void = database.close()
-        try await eventually {
+        try await eventually("the pool is closed") {
             do throws(DatabaseError) {
                 try await database.withConnection { _ in }
                 return false
@@ -120,7 +120,7 @@ import Testing
                 }
             }
         }
-        try await eventually { started.all.count == 1 }
+        try await eventually("the query runs") { started.all.count == 1 }
         await database.close()
         let error = await running.value
         #expect(error?.kind == .connection)

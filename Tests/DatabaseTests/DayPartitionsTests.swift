@@ -227,7 +227,7 @@ import Transit
                     }
                 }
             }
-            try await eventually {
+            try await eventually("the reader holds its lock") {
                 try await test.number(
                     "SELECT count(*) FROM pg_locks WHERE relation = 'points_default'::regclass"
                 ) > 0

@@ -19,7 +19,7 @@ import Testing
         try await test.run("NOTIFY bus, '2'")
         try await test.run("NOTIFY bus, 'never'; ROLLBACK")
         try await test.run("NOTIFY bus, '3'")
-        try await eventually { heard.withLock { $0.count } >= 4 }
+        try await eventually("four notices") { heard.withLock { $0.count } >= 4 }
         #expect(heard.withLock { $0 } == ["bus:1", "We\"ird:", "bus:2", "bus:3"])
         await listener.close()
     }
@@ -38,9 +38,9 @@ import Testing
         )
         let pid = try await listener.backendPID()
         try await test.run("SELECT pg_terminate_backend(\(pid), 5000); NOTIFY bus, 'missed'")
-        try await eventually { sessions.withLock { $0 } == 2 }
+        try await eventually("a second session") { sessions.withLock { $0 } == 2 }
         try await test.run("NOTIFY bus, 'after'")
-        try await eventually { heard.withLock { $0.last } == "after" }
+        try await eventually("the notice after it") { heard.withLock { $0.last } == "after" }
         await listener.close()
     }
 
@@ -57,9 +57,9 @@ import Testing
         )
         _ = try await listener.backendPID()
         try await postgres.restart()
-        try await eventually { sessions.withLock { $0 } == 2 }
+        try await eventually("a second session") { sessions.withLock { $0 } == 2 }
         try await test.run("NOTIFY bus, 'back'")
-        try await eventually { heard.withLock { $0 } == ["back"] }
+        try await eventually("the notice after it") { heard.withLock { $0 } == ["back"] }
         await listener.close()
     }
 }

@@ -4,17 +4,6 @@ import Telemetry
 import TestKit
 import Testing
 
-/// Polls a condition of another process until it holds.
-///
-/// A suite's time limit ends a wait that never does.
-func eventually(_ condition: @Sendable () async throws -> Bool) async throws {
-    while try await !condition() {
-        try Task.checkCancellation()
-        await Task.yield()
-        try await Task.sleep(for: .milliseconds(5))
-    }
-}
-
 extension TestDatabase {
     /// A configuration whose limits are short enough for tests.
     func configuration(role: String? = nil, queueLimit: Int = 1024) -> DatabaseConfiguration {

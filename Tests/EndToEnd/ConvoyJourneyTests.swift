@@ -1,5 +1,6 @@
 import CompanionKit
 import Foundation
+import TestKit
 import Testing
 
 @testable import CompanionTool

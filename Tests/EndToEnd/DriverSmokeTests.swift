@@ -1,5 +1,6 @@
 import Foundation
 import RealtimeFeed
+import TestKit
 import Testing
 import Transit
 import Web
@@ -34,9 +35,11 @@ extension EndToEnd.People {
             let verdict = try TestRider.object(report)
             #expect(verdict["corroboration"] as? String == "corroborated")
             #expect(verdict["published"] as? Bool == true)
-            for _ in 0..<4 {
-                #expect(try await ids(product) == ["bus-7"])
-                try await Task.sleep(for: .milliseconds(700))
+            // Two seconds on the rider has long reached the feed, which the bus's next report builds anew.
+            try await eventually("the feed is built anew", within: .seconds(20)) {
+                let feed = try await vehicles(product)
+                #expect(feed.entities.map(\.id) == ["bus-7"])
+                return Int64(feed.header.timestamp ?? 0) >= now + 2
             }
 
             driving.cancel()
@@ -78,8 +81,12 @@ extension EndToEnd.People {
         }
 
         private func ids(_ product: Product) async throws -> [String] {
+            try await vehicles(product).entities.map(\.id)
+        }
+
+        private func vehicles(_ product: Product) async throws -> FeedMessage {
             let answer = try await product.get("/gtfs-rt/vehicle-positions")
-            return try FeedMessage(decoding: answer.body).entities.map(\.id)
+            return try FeedMessage(decoding: answer.body)
         }
 
         private func drive(_ rider: TestRider, as token: String) async throws {

@@ -1,5 +1,6 @@
 import Database
 import Foundation
+import TestKit
 import Testing
 import Transit
 import VehiclePositionsKit

@@ -189,19 +189,3 @@ struct ProductFailure: Error, CustomStringConvertible {
 
     init(_ description: String) { self.description = description }
 }
-
-/// Asks again and again until something of another process is so.
-func eventually(
-    _ what: @autoclosure () -> String,
-    within limit: Duration,
-    _ condition: () async throws -> Bool
-) async throws {
-    let deadline = ContinuousClock.now + limit
-    while true {
-        if try await condition() { return }
-        guard ContinuousClock.now < deadline else {
-            throw ProductFailure("not within \(limit): \(what())")
-        }
-        try await Task.sleep(for: .milliseconds(50))
-    }
-}

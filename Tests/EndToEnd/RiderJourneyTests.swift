@@ -1,5 +1,6 @@
 import Foundation
 import RealtimeFeed
+import TestKit
 import Testing
 import Transit
 import Web

@@ -262,18 +262,3 @@ private struct RunningReplica {
         await pool.close()
     }
 }
-
-/// Polls a condition that another thread or process makes true, for at most ten seconds.
-func eventually(
-    _ what: String,
-    _ condition: () async throws -> Bool
-) async throws {
-    let deadline = ContinuousClock.now + .seconds(10)
-    while try await !condition() {
-        guard ContinuousClock.now < deadline else {
-            Issue.record("not in ten seconds: \(what)")
-            return
-        }
-        try await Task.sleep(for: .milliseconds(5))
-    }
-}

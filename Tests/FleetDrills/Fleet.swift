@@ -91,20 +91,6 @@ actor FeedWatch {
     }
 }
 
-/// What another process does is waited for, with a bound.
-func eventually(
-    _ what: String,
-    within limit: Duration,
-    _ condition: () async throws -> Bool
-) async throws {
-    let deadline = ContinuousClock.now + limit
-    while ContinuousClock.now < deadline {
-        if try await condition() { return }
-        try await Task.sleep(for: .milliseconds(50))
-    }
-    throw LoadFailure("not within \(limit): \(what)")
-}
-
 /// Compares the phones' log with the tables: nothing acknowledged is missing, nothing is counted twice.
 func expectTables(_ tables: Tables, match riders: [LoadRider]) async throws {
     let points = try await tables.points()

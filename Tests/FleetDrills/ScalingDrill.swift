@@ -1,4 +1,5 @@
 import LoadKit
+import TestKit
 import Testing
 
 extension Drills {

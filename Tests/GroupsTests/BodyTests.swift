@@ -1,3 +1,4 @@
+import TestKit
 import Testing
 import Transit
 import Web

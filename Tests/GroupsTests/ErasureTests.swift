@@ -198,11 +198,11 @@ import Transit
         }
     }
 
-    @Test(arguments: ["", "x", "-1", "9", "0/", "0/x/1", "0//1", "0/1", "3/\(UniqueID.random())/x"])
-    func `what names no page is refused`(after: String) async throws {
+    @Test(arguments: ["x", "-1", "9", "0/", "0/x/1", "0//1", "0/1", "3/\(UniqueID.random())/x", "/"])
+    func `what names no page is refused`(cursor: String) async throws {
         try await GroupsWorld.with { world in
-            let request = GroupsRequest(body: .exportAccount(accountID: .random(), after: after))
-            #expect(await world.process.desk.answer(request) == .refused(.invalid))
+            let query = AccountDataQuery(accountID: .random(), cursor: cursor)
+            #expect(await world.process.desk.data(query) == .unavailable)
         }
     }
 
@@ -213,17 +213,16 @@ import Transit
     ) async throws -> (text: String, largestMessage: Int) {
         var bytes: [UInt8] = []
         var largest = 0
-        var after: String?
-        repeat {
-            let request = GroupsRequest(body: .exportAccount(accountID: account, after: after))
-            let reply = await world.process.desk.answer(request.encoded(), trace: request.trace)
+        var cursor: String? = ""
+        while let place = cursor {
+            let query = AccountDataQuery(accountID: account, cursor: place)
+            let reply = await world.process.desk.answer(query.encoded(), trace: query.trace)
             largest = max(largest, reply.count)
-            guard case .exported(let page) = try GroupsReply(decoding: reply).body else {
-                throw Late(what: "a page")
-            }
-            bytes += page.json
-            after = page.next
-        } while after != nil
+            guard case .part(let json, let next) = try AccountDataAnswer(decoding: reply).body
+            else { throw Late("a page") }
+            bytes += json
+            cursor = next
+        }
         return (String(decoding: bytes, as: UTF8.self), largest)
     }
 

@@ -1,4 +1,5 @@
 import Database
+import TestKit
 import Testing
 import Transit
 import Web

@@ -1,5 +1,6 @@
 import Database
 import Messages
+import TestKit
 import Testing
 import Transit
 

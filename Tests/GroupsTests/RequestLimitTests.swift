@@ -1,4 +1,5 @@
 import Synchronization
+import TestKit
 import Testing
 import Transit
 import Web

@@ -25,19 +25,18 @@ extension RandomValues {
 
     private mutating func groupsRequest() -> GroupsRequest {
         let body: GroupsRequest.Body
-        switch next() % 5 {
+        switch next() % 4 {
         case 0: body = .membership(accountID: id(), groupID: id())
         case 1: body = .views(groupIDs: list { $0.id() }, accountIDs: list { $0.id() })
         case 2: body = .sweep(accountIDs: list { $0.id() })
-        case 3: body = .storeFixes(list { AccountFix(accountID: $0.id(), fix: $0.fix()) })
-        default: body = .exportAccount(accountID: id(), after: maybe { $0.text() })
+        default: body = .storeFixes(list { AccountFix(accountID: $0.id(), fix: $0.fix()) })
         }
         return GroupsRequest(requestID: id(), trace: trace(), body: body)
     }
 
     private mutating func groupsReply() -> GroupsReply {
         let body: GroupsReply.Body
-        switch next() % 6 {
+        switch next() % 5 {
         case 0:
             body = .membership(
                 MembershipReply(isMember: bool(), version: next(), allowsVotes: bool())
@@ -45,9 +44,6 @@ extension RandomValues {
         case 1: body = .views(list { $0.view() })
         case 2: body = .versions(list { GroupVersion(groupID: $0.id(), version: $0.next()) })
         case 3: body = .stored
-        case 4:
-            let json = list { UInt8(truncatingIfNeeded: $0.next()) }
-            body = .exported(ExportPage(json: json, next: maybe { $0.text() }))
         default:
             body = .refused(GroupsReply.Refusal.allCases.randomElement(using: &self) ?? .failed)
         }

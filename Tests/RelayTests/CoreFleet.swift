@@ -1,6 +1,7 @@
 import Messages
 import ServiceKit
 import Telemetry
+import TestKit
 import Testing
 import Transit
 import Web

@@ -1,5 +1,6 @@
 import Messages
 import ServiceKit
+import TestKit
 import Testing
 import Transit
 

@@ -1,4 +1,5 @@
 import Messages
+import TestKit
 import Testing
 import Transit
 
@@ -120,14 +121,14 @@ import Transit
 
     private func read(_ text: String) throws -> ClientFrame {
         guard case .frame(let frame) = Case("", text).reading else {
-            throw Late(what: "a frame of \(text)")
+            throw Late("a frame of \(text)")
         }
         return frame
     }
 
     private func locate(_ members: String) throws -> ClientFrame.Location {
         guard case .location(let location) = try read(Self.location(members)) else {
-            throw Late(what: "a location")
+            throw Late("a location")
         }
         return location
     }

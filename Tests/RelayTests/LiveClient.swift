@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Glibc
 import Synchronization
+import TestKit
 import Transit
 import Web
 
@@ -142,7 +143,7 @@ final class LiveClient: Sendable {
                 return state.frames[index]
             }
             if found == nil, isClosed {
-                throw Late(what: "a frame \(type) before the close \(closeCode ?? 0)")
+                throw Late("a frame \(type) before the close \(closeCode ?? 0)")
             }
             return found != nil
         }
@@ -165,7 +166,7 @@ final class LiveClient: Sendable {
         let mark = Array("\(UInt64.random(in: 0 ... .max))".utf8)
         send(opcode: 9, mark)
         try await eventually("a pong") {
-            if isClosed { throw Late(what: "a pong before the close \(closeCode ?? 0)") }
+            if isClosed { throw Late("a pong before the close \(closeCode ?? 0)") }
             return state.withLock { $0.pongs.remove(mark) != nil }
         }
     }
@@ -327,4 +328,9 @@ enum WebSocketBytes {
         }
         return frame + mask + payload.enumerated().map { $1 ^ mask[$0 % 4] }
     }
+}
+
+extension JSON {
+    /// The frame's `type`; empty where there is none.
+    var type: String { self["type"].string ?? "" }
 }

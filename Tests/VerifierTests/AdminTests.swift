@@ -1,6 +1,7 @@
 import Messages
 import ServiceKit
 import Telemetry
+import TestKit
 import Testing
 import Transit
 import Verification
@@ -17,7 +18,7 @@ import Verification
     ) async throws -> RideListReply {
         let query = RideListQuery(status: status, limit: limit, offset: offset)
         guard case .rides(let page) = await verifier.ask(.rides(query)) else {
-            throw Waited(description: "no page")
+            throw Late("no page")
         }
         return page
     }
@@ -25,7 +26,7 @@ import Verification
     private func detail(_ verifier: TestVerifier, _ rider: Rider) async throws -> RideDetailReply {
         let query = RideDetailQuery(rideID: rider.ride)
         guard case .ride(let detail) = await verifier.ask(.ride(query)) else {
-            throw Waited(description: "no ride")
+            throw Late("no ride")
         }
         return detail
     }

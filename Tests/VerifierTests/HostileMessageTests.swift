@@ -1,5 +1,6 @@
 import Messages
 import Telemetry
+import TestKit
 import Testing
 import Transit
 

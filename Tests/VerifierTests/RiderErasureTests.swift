@@ -219,7 +219,7 @@ import Verification
             func page(_ number: Int) async throws -> String {
                 let request = ExportRider(riderID: rider.id, receivedAt: 1, page: number)
                 guard case .exported(let bytes) = await verifier.ask(.exportRider(request)) else {
-                    throw Waited(description: "no page \(number)")
+                    throw Late("no page \(number)")
                 }
                 return String(decoding: bytes, as: UTF8.self)
             }

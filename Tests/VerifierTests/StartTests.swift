@@ -101,7 +101,7 @@ import Transit
                     )
                 }
                 guard case .started(let started) = await verifier.start(Rider(), destination: stop)
-                else { throw Waited(description: "not started") }
+                else { throw Late("not started") }
                 #expect(started.destination == expected)
             }
         }

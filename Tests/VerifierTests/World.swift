@@ -159,22 +159,3 @@ final class World: Sendable {
         }
     }
 }
-
-/// Why a test gave up.
-struct Waited: Error, CustomStringConvertible {
-    let description: String
-}
-
-/// Asks again and again until it holds; for what another process or thread does.
-func eventually(
-    _ what: String,
-    within limit: Duration = .seconds(20),
-    _ condition: () async throws -> Bool
-) async throws {
-    let deadline = ContinuousClock.now + limit
-    while ContinuousClock.now < deadline {
-        if try await condition() { return }
-        try await Task.sleep(for: .milliseconds(5))
-    }
-    throw Waited(description: "not within \(limit): \(what)")
-}

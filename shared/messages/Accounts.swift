@@ -117,10 +117,10 @@ public struct AccountDataQuery: Equatable, Sendable {
 public struct AccountDataAnswer: Equatable, Sendable {
     /// What is answered.
     public enum Body: Equatable, Sendable {
-        /// A piece of JSON in UTF-8 and where to go on, nil at the end: all pieces in a row are one
-        /// JSON value.
+        /// A piece of JSON in UTF-8, far below a message's limit, and where to go on, nil at the end:
+        /// all pieces in a row are one JSON value.
         case part([UInt8], next: String?)
-        /// The owner cannot read it now.
+        /// The owner cannot read it now, or does not know the cursor.
         case unavailable
     }
 

@@ -32,8 +32,6 @@ public struct GroupsReply: Equatable, Sendable {
         case versions([GroupVersion])
         /// The fixes are stored, as far as their members share.
         case stored
-        /// A page of an export.
-        case exported(ExportPage)
         /// Nothing was done.
         case refused(Refusal)
     }
@@ -46,20 +44,6 @@ public struct GroupsReply: Equatable, Sendable {
         case invalid
         /// A fault that a repeat would meet again; also any code of a newer release.
         case failed
-    }
-}
-
-/// A part of what is stored about an account; all pages, one behind the other, are one JSON object.
-public struct ExportPage: Equatable, Sendable {
-    /// Text of the object in UTF-8, cut anywhere between two values; far below a message's limit.
-    public var json: [UInt8]
-    /// What the next page is asked for with; nil at the last one.
-    public var next: String?
-
-    /// Makes a page.
-    public init(json: [UInt8], next: String?) {
-        self.json = json
-        self.next = next
     }
 }
 

@@ -1,7 +1,7 @@
 public import Telemetry
 public import Transit
 
-/// What relays and auth ask groups; any instance answers, and every request may be repeated.
+/// What relays ask groups; any instance answers, and every request may be repeated.
 public struct GroupsRequest: Equatable, Sendable {
     /// Names this request through all its repeats.
     public var requestID: UniqueID
@@ -28,8 +28,5 @@ public struct GroupsRequest: Equatable, Sendable {
         case sweep(accountIDs: [UniqueID])
         /// Overwrites the last fixes of members in the circles to which they share.
         case storeFixes([AccountFix])
-        /// A page of everything that is stored about an account, as JSON: the first, or the one that
-        /// follows the page which named `after`.
-        case exportAccount(accountID: UniqueID, after: String?)
     }
 }

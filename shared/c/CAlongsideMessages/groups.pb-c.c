@@ -283,51 +283,6 @@ void   alongside__member_fix__free_unpacked
   assert(message->base.descriptor == &alongside__member_fix__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-void   alongside__export_account__init
-                     (Alongside__ExportAccount         *message)
-{
-  static const Alongside__ExportAccount init_value = ALONGSIDE__EXPORT_ACCOUNT__INIT;
-  *message = init_value;
-}
-size_t alongside__export_account__get_packed_size
-                     (const Alongside__ExportAccount *message)
-{
-  assert(message->base.descriptor == &alongside__export_account__descriptor);
-  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
-}
-size_t alongside__export_account__pack
-                     (const Alongside__ExportAccount *message,
-                      uint8_t       *out)
-{
-  assert(message->base.descriptor == &alongside__export_account__descriptor);
-  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
-}
-size_t alongside__export_account__pack_to_buffer
-                     (const Alongside__ExportAccount *message,
-                      ProtobufCBuffer *buffer)
-{
-  assert(message->base.descriptor == &alongside__export_account__descriptor);
-  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
-}
-Alongside__ExportAccount *
-       alongside__export_account__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data)
-{
-  return (Alongside__ExportAccount *)
-     protobuf_c_message_unpack (&alongside__export_account__descriptor,
-                                allocator, len, data);
-}
-void   alongside__export_account__free_unpacked
-                     (Alongside__ExportAccount *message,
-                      ProtobufCAllocator *allocator)
-{
-  if(!message)
-    return;
-  assert(message->base.descriptor == &alongside__export_account__descriptor);
-  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
-}
 void   alongside__groups_reply__init
                      (Alongside__GroupsReply         *message)
 {
@@ -841,7 +796,7 @@ void   alongside__place_event_notice__free_unpacked
   assert(message->base.descriptor == &alongside__place_event_notice__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor alongside__groups_request__field_descriptors[7] =
+static const ProtobufCFieldDescriptor alongside__groups_request__field_descriptors[6] =
 {
   {
     "header",
@@ -915,21 +870,8 @@ static const ProtobufCFieldDescriptor alongside__groups_request__field_descripto
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
-  {
-    "export_account",
-    14,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_MESSAGE,
-    offsetof(Alongside__GroupsRequest, body_case),
-    offsetof(Alongside__GroupsRequest, export_account),
-    &alongside__export_account__descriptor,
-    NULL,
-    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
 };
 static const unsigned alongside__groups_request__field_indices_by_name[] = {
-  6,   /* field[6] = export_account */
   0,   /* field[0] = header */
   2,   /* field[2] = membership */
   1,   /* field[1] = request_id */
@@ -941,7 +883,7 @@ static const ProtobufCIntRange alongside__groups_request__number_ranges[2 + 1] =
 {
   { 1, 0 },
   { 10, 2 },
-  { 0, 7 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor alongside__groups_request__descriptor =
 {
@@ -951,7 +893,7 @@ const ProtobufCMessageDescriptor alongside__groups_request__descriptor =
   "Alongside__GroupsRequest",
   "alongside",
   sizeof(Alongside__GroupsRequest),
-  7,
+  6,
   alongside__groups_request__field_descriptors,
   alongside__groups_request__field_indices_by_name,
   2,  alongside__groups_request__number_ranges,
@@ -1277,58 +1219,7 @@ const ProtobufCMessageDescriptor alongside__member_fix__descriptor =
   (ProtobufCMessageInit) alongside__member_fix__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__export_account__field_descriptors[2] =
-{
-  {
-    "account_id",
-    1,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_BYTES,
-    offsetof(Alongside__ExportAccount, has_account_id),
-    offsetof(Alongside__ExportAccount, account_id),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
-    "after",
-    2,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_BYTES,
-    offsetof(Alongside__ExportAccount, has_after),
-    offsetof(Alongside__ExportAccount, after),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-};
-static const unsigned alongside__export_account__field_indices_by_name[] = {
-  0,   /* field[0] = account_id */
-  1,   /* field[1] = after */
-};
-static const ProtobufCIntRange alongside__export_account__number_ranges[1 + 1] =
-{
-  { 1, 0 },
-  { 0, 2 }
-};
-const ProtobufCMessageDescriptor alongside__export_account__descriptor =
-{
-  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
-  "alongside.ExportAccount",
-  "ExportAccount",
-  "Alongside__ExportAccount",
-  "alongside",
-  sizeof(Alongside__ExportAccount),
-  2,
-  alongside__export_account__field_descriptors,
-  alongside__export_account__field_indices_by_name,
-  1,  alongside__export_account__number_ranges,
-  (ProtobufCMessageInit) alongside__export_account__init,
-  NULL,NULL,NULL    /* reserved[123] */
-};
-static const ProtobufCFieldDescriptor alongside__groups_reply__field_descriptors[9] =
+static const ProtobufCFieldDescriptor alongside__groups_reply__field_descriptors[7] =
 {
   {
     "header",
@@ -1403,18 +1294,6 @@ static const ProtobufCFieldDescriptor alongside__groups_reply__field_descriptors
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
-    "exported",
-    14,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_BYTES,
-    offsetof(Alongside__GroupsReply, body_case),
-    offsetof(Alongside__GroupsReply, exported),
-    NULL,
-    NULL,
-    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
     "refused",
     19,
     PROTOBUF_C_LABEL_OPTIONAL,
@@ -1426,25 +1305,11 @@ static const ProtobufCFieldDescriptor alongside__groups_reply__field_descriptors
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
-  {
-    "export_next",
-    20,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_BYTES,
-    offsetof(Alongside__GroupsReply, has_export_next),
-    offsetof(Alongside__GroupsReply, export_next),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
 };
 static const unsigned alongside__groups_reply__field_indices_by_name[] = {
-  8,   /* field[8] = export_next */
-  6,   /* field[6] = exported */
   0,   /* field[0] = header */
   2,   /* field[2] = membership */
-  7,   /* field[7] = refused */
+  6,   /* field[6] = refused */
   1,   /* field[1] = request_id */
   5,   /* field[5] = stored */
   4,   /* field[4] = versions */
@@ -1454,8 +1319,8 @@ static const ProtobufCIntRange alongside__groups_reply__number_ranges[3 + 1] =
 {
   { 1, 0 },
   { 10, 2 },
-  { 19, 7 },
-  { 0, 9 }
+  { 19, 6 },
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor alongside__groups_reply__descriptor =
 {
@@ -1465,7 +1330,7 @@ const ProtobufCMessageDescriptor alongside__groups_reply__descriptor =
   "Alongside__GroupsReply",
   "alongside",
   sizeof(Alongside__GroupsReply),
-  9,
+  7,
   alongside__groups_reply__field_descriptors,
   alongside__groups_reply__field_indices_by_name,
   3,  alongside__groups_reply__number_ranges,

@@ -87,20 +87,25 @@ extension AccountDataQuery: WireMessage {
 extension AccountDataAnswer: WireMessage {
     /// The protobuf bytes of this answer.
     public func encoded() -> [UInt8] {
+        // A part may be megabytes: it is lent, so its bytes live as long as the packing.
+        guard case .part(let json, let next) = body else { return packed(nil) }
+        return json.withUnsafeBufferPointer { packed(($0, next)) }
+    }
+
+    private func packed(_ part: (json: UnsafeBufferPointer<UInt8>, next: String?)?) -> [UInt8] {
         let arena = WireArena()
         return arena.pack(
             arena.message(alongside__account_data_answer__init) { wire in
                 wire.header = arena.header(trace)
-                switch body {
-                case .part(let json, let next):
-                    wire.body_case = ALONGSIDE__ACCOUNT_DATA_ANSWER__BODY_PART
-                    wire.part = arena.message(alongside__account_data_answer__part__init) {
-                        ($0.has_json, $0.json) = (1, json.withUnsafeBufferPointer(arena.bytes))
-                        if let next { ($0.has_next, $0.next) = (1, arena.text(next)) }
-                    }
-                case .unavailable:
+                guard let part else {
                     wire.body_case = ALONGSIDE__ACCOUNT_DATA_ANSWER__BODY_UNAVAILABLE
                     wire.unavailable = 1
+                    return
+                }
+                wire.body_case = ALONGSIDE__ACCOUNT_DATA_ANSWER__BODY_PART
+                wire.part = arena.message(alongside__account_data_answer__part__init) {
+                    ($0.has_json, $0.json) = (1, arena.borrowed(part.json))
+                    if let next = part.next { ($0.has_next, $0.next) = (1, arena.text(next)) }
                 }
             }
         )

@@ -6,11 +6,14 @@ internal import Transit
 extension GroupsReply: WireMessage {
     /// The protobuf bytes of this answer.
     public func encoded() -> [UInt8] {
-        // A page is the one big part: it is lent, so its bytes live as long as the packing.
-        if case .exported(let page) = body {
-            return page.json.withUnsafeBufferPointer { packed(exported: $0) }
-        }
-        return packed(exported: UnsafeBufferPointer(start: nil, count: 0))
+        let arena = WireArena()
+        return arena.pack(
+            arena.message(alongside__groups_reply__init) { message in
+                message.header = arena.header(trace)
+                (message.has_request_id, message.request_id) = (1, arena.id(requestID))
+                write(into: &message, arena)
+            }
+        )
     }
 
     /// Reads an answer.
@@ -25,22 +28,7 @@ extension GroupsReply: WireMessage {
         }
     }
 
-    private func packed(exported: UnsafeBufferPointer<UInt8>) -> [UInt8] {
-        let arena = WireArena()
-        return arena.pack(
-            arena.message(alongside__groups_reply__init) { message in
-                message.header = arena.header(trace)
-                (message.has_request_id, message.request_id) = (1, arena.id(requestID))
-                write(into: &message, arena, exported)
-            }
-        )
-    }
-
-    private func write(
-        into message: inout Alongside__GroupsReply,
-        _ arena: WireArena,
-        _ exported: UnsafeBufferPointer<UInt8>
-    ) {
+    private func write(into message: inout Alongside__GroupsReply, _ arena: WireArena) {
         switch body {
         case .membership(let membership):
             message.body_case = ALONGSIDE__GROUPS_REPLY__BODY_MEMBERSHIP
@@ -65,12 +53,6 @@ extension GroupsReply: WireMessage {
         case .stored:
             message.body_case = ALONGSIDE__GROUPS_REPLY__BODY_STORED
             message.stored = 1
-        case .exported(let page):
-            message.body_case = ALONGSIDE__GROUPS_REPLY__BODY_EXPORTED
-            message.exported = arena.borrowed(exported)
-            if let next = page.next {
-                (message.has_export_next, message.export_next) = (1, arena.text(next))
-            }
         case .refused(let refusal):
             message.body_case = ALONGSIDE__GROUPS_REPLY__BODY_REFUSED
             message.refused = arena.text(refusal.rawValue)
@@ -100,13 +82,6 @@ extension GroupsReply.Body {
         case ALONGSIDE__GROUPS_REPLY__BODY_STORED:
             guard message.stored != 0 else { throw .invalidField("stored") }
             self = .stored
-        case ALONGSIDE__GROUPS_REPLY__BODY_EXPORTED:
-            self = .exported(
-                ExportPage(
-                    json: Array(message.exported.bytes),
-                    next: message.has_export_next == 0 ? nil : message.export_next.text
-                )
-            )
         case ALONGSIDE__GROUPS_REPLY__BODY_REFUSED:
             self = .refused(GroupsReply.Refusal(rawValue: message.refused.text) ?? .failed)
         default: throw .unknownBody

@@ -54,12 +54,6 @@ extension GroupsRequest: WireMessage {
                     fixes.count, arena.messages(fixes) { $0.wire(arena) }
                 )
             }
-        case .exportAccount(let accountID, let after):
-            message.body_case = ALONGSIDE__GROUPS_REQUEST__BODY_EXPORT_ACCOUNT
-            message.export_account = arena.message(alongside__export_account__init) { wire in
-                (wire.has_account_id, wire.account_id) = (1, arena.id(accountID))
-                if let after { (wire.has_after, wire.after) = (1, arena.text(after)) }
-            }
         }
     }
 }
@@ -90,12 +84,6 @@ extension GroupsRequest.Body {
                 try values(wire.fixes, wire.n_fixes) { entry throws(MessageError) in
                     try AccountFix(entry)
                 }
-            )
-        case ALONGSIDE__GROUPS_REQUEST__BODY_EXPORT_ACCOUNT:
-            let wire = try pointee(message.export_account, "export_account")
-            self = .exportAccount(
-                accountID: try uniqueID(wire.has_account_id, wire.account_id, "account_id"),
-                after: wire.has_after == 0 ? nil : wire.after.text
             )
         default: throw .unknownBody
         }

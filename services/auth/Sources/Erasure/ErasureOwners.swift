@@ -14,7 +14,8 @@ enum ErasureOwners {
     /// `.service(ServiceNames.…, bus)` and answers `EraseAccount` and `AccountDataQuery`.
     static func all(_ bus: Bus, _ verifiers: VerifierQuestions) -> [ErasureOwner] {
         [
-            .verifier(verifiers), .groups(bus), .service(ServiceNames.feed, bus),
+            .verifier(verifiers), .service(ServiceNames.groups, bus),
+            .service(ServiceNames.feed, bus),
         ]
     }
 }
@@ -61,26 +62,6 @@ extension ErasureOwner {
                 json += part
                 cursor = next
             }
-            return json
-        }
-        return owner
-    }
-
-    /// The owner of circles and convoys, which has an export of its own.
-    static func groups(_ bus: Bus) -> ErasureOwner {
-        var owner = service(ServiceNames.groups, bus)
-        owner.export = { account in
-            var json: [UInt8] = []
-            var after: String?
-            repeat {
-                let request = GroupsRequest(body: .exportAccount(accountID: account, after: after))
-                let bytes = await ask(ServiceNames.groups, bus, request.encoded(), request.trace)
-                guard let bytes, let reply = try? GroupsReply(decoding: bytes),
-                    case .exported(let page) = reply.body
-                else { return nil }
-                json += page.json
-                after = page.next
-            } while after != nil
             return json
         }
         return owner

@@ -55,11 +55,13 @@ struct DriverDataDesk: Sendable {
 
     /// A part of what is stored about a driver.
     func data(_ query: AccountDataQuery) async -> AccountDataAnswer.Body {
+        let cursor = DriverExport.Cursor(query.cursor)
+        guard cursor != nil || query.cursor.isEmpty else { return .unavailable }
         do throws(DatabaseError) {
             let part = try await database.transaction { connection throws(DatabaseError) in
                 try DriverExport.part(
                     of: query.accountID,
-                    after: DriverExport.Cursor(query.cursor),
+                    after: cursor,
                     on: connection
                 )
             }

@@ -48,7 +48,7 @@ enum AccountExport {
         of account: UniqueID,
         at cursor: Cursor,
         on connection: Connection
-    ) throws(DatabaseError) -> ExportPage {
+    ) throws(DatabaseError) -> AccountDataAnswer.Body {
         let part = ExportPart.all[cursor.part]
         let values = try part.read(account, cursor.last ?? part.start, connection)
         var json: [UInt8] = []
@@ -61,14 +61,14 @@ enum AccountExport {
             json += value
         }
         if values.json.count == part.limit {
-            return ExportPage(json: json, next: Cursor(part: cursor.part, last: values.last).text)
+            return .part(json, next: Cursor(part: cursor.part, last: values.last).text)
         }
         json.append(UInt8(ascii: "]"))
         guard cursor.part + 1 < ExportPart.all.count else {
             json.append(UInt8(ascii: "}"))
-            return ExportPage(json: json, next: nil)
+            return .part(json, next: nil)
         }
-        return ExportPage(json: json, next: Cursor(part: cursor.part + 1, last: nil).text)
+        return .part(json, next: Cursor(part: cursor.part + 1, last: nil).text)
     }
 
     /// The beginning of the object.
@@ -91,8 +91,12 @@ extension AccountExport.Cursor {
     /// As auth carries it from one page to the next.
     var text: String { last.map { "\(part)/\($0.id)/\($0.number)" } ?? "\(part)" }
 
-    /// Reads what ``text`` wrote; nil for anything else.
+    /// Reads what ``text`` wrote, and nothing as the beginning; nil for anything else.
     init?(_ text: String) {
+        guard !text.isEmpty else {
+            self = .start
+            return
+        }
         let fields = text.split(separator: "/", omittingEmptySubsequences: false)
         guard let part = Int(fields[0]), ExportPart.all.indices.contains(part) else { return nil }
         switch fields.count {

@@ -15,11 +15,15 @@ struct GroupsDesk: Sendable {
     let live: LiveNews
     let logger: Logger
 
-    /// Answers relays' questions and auth's word to forget someone; what is neither is refused.
+    /// Answers relays' questions, and auth's for what is stored about someone and its word to forget
+    /// them; what is none of these is refused.
     func answer(_ body: [UInt8], trace: TraceID) async -> [UInt8] {
         if let erasure = try? EraseAccount(decoding: body) {
             let isClean = await erase(erasure)
             return EraseAccountAnswer(trace: erasure.trace, isClean: isClean).encoded()
+        }
+        if let query = try? AccountDataQuery(decoding: body) {
+            return AccountDataAnswer(trace: query.trace, body: await data(query)).encoded()
         }
         guard let question = try? GroupsRequest(decoding: body) else {
             return GroupsReply(
@@ -55,7 +59,23 @@ struct GroupsDesk: Sendable {
         }
     }
 
-    /// Answers a request.
+    /// A page of what is stored about an account.
+    func data(_ query: AccountDataQuery) async -> AccountDataAnswer.Body {
+        guard let cursor = AccountExport.Cursor(query.cursor) else { return .unavailable }
+        do throws(DatabaseError) {
+            return try await database.withConnection { connection throws(DatabaseError) in
+                try AccountExport.page(of: query.accountID, at: cursor, on: connection)
+            }
+        } catch {
+            logger.error(
+                "an account's data cannot be read",
+                ["error": .text(error.description), "trace.id": .text("\(query.trace)")]
+            )
+            return .unavailable
+        }
+    }
+
+    /// Answers a relay's request.
     func answer(_ request: GroupsRequest) async -> GroupsReply.Body {
         do {
             return try await body(request)
@@ -99,15 +119,6 @@ struct GroupsDesk: Sendable {
                 _ = try FixStore.storeEverywhere(fixes, on: connection)
             }
             return .stored
-        case .exportAccount(let account, let after):
-            guard let cursor = after.map({ AccountExport.Cursor($0) }) ?? .start else {
-                return .refused(.invalid)
-            }
-            return .exported(
-                try await database.withConnection { connection throws(DatabaseError) in
-                    try AccountExport.page(of: account, at: cursor, on: connection)
-                }
-            )
         }
     }
 

@@ -159,7 +159,7 @@ struct  Alongside__AccountDataQuery
   protobuf_c_boolean has_account_id;
   ProtobufCBinaryData account_id;
   /*
-   * Where to go on; empty at the beginning.
+   * Where to go on, as the part before named it; empty at the beginning.
    */
   protobuf_c_boolean has_cursor;
   ProtobufCBinaryData cursor;

@@ -23,7 +23,6 @@ typedef struct Alongside__GroupSweep Alongside__GroupSweep;
 typedef struct Alongside__StoreFixes Alongside__StoreFixes;
 typedef struct Alongside__StoreFixes__Entry Alongside__StoreFixes__Entry;
 typedef struct Alongside__MemberFix Alongside__MemberFix;
-typedef struct Alongside__ExportAccount Alongside__ExportAccount;
 typedef struct Alongside__GroupsReply Alongside__GroupsReply;
 typedef struct Alongside__MembershipReply Alongside__MembershipReply;
 typedef struct Alongside__GroupViews Alongside__GroupViews;
@@ -50,8 +49,7 @@ typedef enum {
   ALONGSIDE__GROUPS_REQUEST__BODY_MEMBERSHIP = 10,
   ALONGSIDE__GROUPS_REQUEST__BODY_VIEWS = 11,
   ALONGSIDE__GROUPS_REQUEST__BODY_SWEEP = 12,
-  ALONGSIDE__GROUPS_REQUEST__BODY_STORE_FIXES = 13,
-  ALONGSIDE__GROUPS_REQUEST__BODY_EXPORT_ACCOUNT = 14
+  ALONGSIDE__GROUPS_REQUEST__BODY_STORE_FIXES = 13
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ALONGSIDE__GROUPS_REQUEST__BODY__CASE)
 } Alongside__GroupsRequest__BodyCase;
 
@@ -67,7 +65,6 @@ struct  Alongside__GroupsRequest
     Alongside__GroupViewQuery *views;
     Alongside__GroupSweep *sweep;
     Alongside__StoreFixes *store_fixes;
-    Alongside__ExportAccount *export_account;
   };
 };
 #define ALONGSIDE__GROUPS_REQUEST__INIT \
@@ -169,32 +166,12 @@ struct  Alongside__MemberFix
     , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 
-/*
- * A page of what is stored about an account.
- */
-struct  Alongside__ExportAccount
-{
-  ProtobufCMessage base;
-  protobuf_c_boolean has_account_id;
-  ProtobufCBinaryData account_id;
-  /*
-   * What the page before named as `next`; absent for the first.
-   */
-  protobuf_c_boolean has_after;
-  ProtobufCBinaryData after;
-};
-#define ALONGSIDE__EXPORT_ACCOUNT__INIT \
- { PROTOBUF_C_MESSAGE_INIT (&alongside__export_account__descriptor) \
-    , 0, {0,NULL}, 0, {0,NULL} }
-
-
 typedef enum {
   ALONGSIDE__GROUPS_REPLY__BODY__NOT_SET = 0,
   ALONGSIDE__GROUPS_REPLY__BODY_MEMBERSHIP = 10,
   ALONGSIDE__GROUPS_REPLY__BODY_VIEWS = 11,
   ALONGSIDE__GROUPS_REPLY__BODY_VERSIONS = 12,
   ALONGSIDE__GROUPS_REPLY__BODY_STORED = 13,
-  ALONGSIDE__GROUPS_REPLY__BODY_EXPORTED = 14,
   ALONGSIDE__GROUPS_REPLY__BODY_REFUSED = 19
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ALONGSIDE__GROUPS_REPLY__BODY__CASE)
 } Alongside__GroupsReply__BodyCase;
@@ -205,18 +182,12 @@ struct  Alongside__GroupsReply
   Alongside__Header *header;
   protobuf_c_boolean has_request_id;
   ProtobufCBinaryData request_id;
-  /*
-   * With `exported`: where the next page begins; absent at the last one.
-   */
-  protobuf_c_boolean has_export_next;
-  ProtobufCBinaryData export_next;
   Alongside__GroupsReply__BodyCase body_case;
   union {
     Alongside__MembershipReply *membership;
     Alongside__GroupViews *views;
     Alongside__GroupVersions *versions;
     protobuf_c_boolean stored;
-    ProtobufCBinaryData exported;
     /*
      * The stable text of the code, such as `unavailable`; a text of a newer release reads as `failed`.
      */
@@ -225,7 +196,7 @@ struct  Alongside__GroupsReply
 };
 #define ALONGSIDE__GROUPS_REPLY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&alongside__groups_reply__descriptor) \
-    , NULL, 0, {0,NULL}, 0, {0,NULL}, ALONGSIDE__GROUPS_REPLY__BODY__NOT_SET, {0} }
+    , NULL, 0, {0,NULL}, ALONGSIDE__GROUPS_REPLY__BODY__NOT_SET, {0} }
 
 
 struct  Alongside__MembershipReply
@@ -597,25 +568,6 @@ Alongside__MemberFix *
 void   alongside__member_fix__free_unpacked
                      (Alongside__MemberFix *message,
                       ProtobufCAllocator *allocator);
-/* Alongside__ExportAccount methods */
-void   alongside__export_account__init
-                     (Alongside__ExportAccount         *message);
-size_t alongside__export_account__get_packed_size
-                     (const Alongside__ExportAccount   *message);
-size_t alongside__export_account__pack
-                     (const Alongside__ExportAccount   *message,
-                      uint8_t             *out);
-size_t alongside__export_account__pack_to_buffer
-                     (const Alongside__ExportAccount   *message,
-                      ProtobufCBuffer     *buffer);
-Alongside__ExportAccount *
-       alongside__export_account__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data);
-void   alongside__export_account__free_unpacked
-                     (Alongside__ExportAccount *message,
-                      ProtobufCAllocator *allocator);
 /* Alongside__GroupsReply methods */
 void   alongside__groups_reply__init
                      (Alongside__GroupsReply         *message);
@@ -857,9 +809,6 @@ typedef void (*Alongside__StoreFixes_Closure)
 typedef void (*Alongside__MemberFix_Closure)
                  (const Alongside__MemberFix *message,
                   void *closure_data);
-typedef void (*Alongside__ExportAccount_Closure)
-                 (const Alongside__ExportAccount *message,
-                  void *closure_data);
 typedef void (*Alongside__GroupsReply_Closure)
                  (const Alongside__GroupsReply *message,
                   void *closure_data);
@@ -915,7 +864,6 @@ extern const ProtobufCMessageDescriptor alongside__group_sweep__descriptor;
 extern const ProtobufCMessageDescriptor alongside__store_fixes__descriptor;
 extern const ProtobufCMessageDescriptor alongside__store_fixes__entry__descriptor;
 extern const ProtobufCMessageDescriptor alongside__member_fix__descriptor;
-extern const ProtobufCMessageDescriptor alongside__export_account__descriptor;
 extern const ProtobufCMessageDescriptor alongside__groups_reply__descriptor;
 extern const ProtobufCMessageDescriptor alongside__membership_reply__descriptor;
 extern const ProtobufCMessageDescriptor alongside__group_views__descriptor;

@@ -22,6 +22,9 @@ struct BareColumns {
         numbers(20, 42, rides.count)
         let answer = [UInt8](repeating: 7, count: 60)
         array(17, rides.count, width: answer.count) { $0.append(contentsOf: answer) }
+        numbers(1184, Self.timestamp(time), rides.count)
+        nulls(701, rides.count)
+        numbers(20, 3, rides.count)
     }
 
     /// A batch of points for each ride, a second apart.
@@ -53,6 +56,8 @@ struct BareColumns {
             word(UInt32(4))
             word(UInt32(3))
         }
+        // A point that matched and was compared with no vehicle.
+        for type in [25, 701, 701] as [UInt32] { nulls(type, total) }
     }
 
     /// Lends the parameters as libpq takes them.
@@ -88,6 +93,11 @@ struct BareColumns {
     private mutating func header(_ type: UInt32, _ count: Int) {
         starts.append(bytes.count)
         for value in [1, 0, type, UInt32(count), 1] as [UInt32] { word(value) }
+    }
+
+    private mutating func nulls(_ type: UInt32, _ count: Int) {
+        header(type, count)
+        for _ in 0..<count { word(Int32(-1)) }
     }
 
     private mutating func array(

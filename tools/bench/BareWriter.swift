@@ -68,6 +68,7 @@ final class BareWriter {
         try command("COMMIT")
     }
 
+    // The verifier's own columns (`RideStore`): a column less would be fewer bytes and no peer.
     private static let progress = """
         UPDATE verifier.rides r SET state = n.state, corroborated = n.corroborated,
             points_total = n.total, points_matched = n.matched, points_corroborated = n.agreed,
@@ -77,23 +78,27 @@ final class BareWriter {
             last_matched_at = n.last_matched, last_accepted_at = n.last_accepted,
             last_corroboration = n.last_corroboration, shape_hash = n.shape_hash,
             along_shape = n.along, speed = n.speed, batch_digest = n.digest,
-            batch_answer = n.answer, updated_at = now()
+            batch_answer = n.answer, regressed_to = n.regressed_to, witness_traits = n.traits,
+            updated_at = now(), verified_at = COALESCE(r.verified_at, n.verified)
         FROM unnest($1::uuid[], $2::text[], $3::bool[], $4::bigint[], $5::bigint[], $6::bigint[],
             $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::text[],
             $12::timestamptz[], $13::timestamptz[], $14::timestamptz[], $15::text[], $16::bigint[],
-            $17::float8[], $18::float8[], $19::bigint[], $20::bytea[])
+            $17::float8[], $18::float8[], $19::bigint[], $20::bytea[], $21::timestamptz[],
+            $22::float8[], $23::bigint[])
             AS n (id, state, corroborated, total, matched, agreed, denied, match_streak, off_streak,
                 denied_streak, outcomes, first_matched, last_matched, last_accepted,
-                last_corroboration, shape_hash, along, speed, digest, answer)
+                last_corroboration, shape_hash, along, speed, digest, answer, verified,
+                regressed_to, traits)
         WHERE r.id = n.id AND r.status = 'active'
+        RETURNING r.id
         """
     private static let points = """
         INSERT INTO verifier.ride_points (ride_id, timestamp, latitude, longitude, accuracy, speed,
             bearing, outcome, corroboration, along_shape, distance_to_shape,
-            schedule_deviation_seconds, received_at)
+            schedule_deviation_seconds, check_id, measured, threshold, received_at)
         SELECT *, now() FROM unnest($1::uuid[], $2::timestamptz[], $3::float8[], $4::float8[],
             $5::float8[], $6::float8[], $7::float8[], $8::text[], $9::text[], $10::float8[],
-            $11::float8[], $12::int[])
+            $11::float8[], $12::int[], $13::text[], $14::float8[], $15::float8[])
         ON CONFLICT DO NOTHING
         """
 

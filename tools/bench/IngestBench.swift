@@ -4,12 +4,20 @@ internal import Telemetry
 
 /// Batches of twelve points from HTTP to COMMIT, beside a bare libpq writer of the same rows.
 ///
-/// Simulated phones report over 128 connections to one rider-ingest, as fast as answers come. The bars: half of the bare
+/// Simulated phones report over 256 connections to one rider-ingest, as fast as answers come. The bars: half of the bare
 /// writer's batches, 150 µs of CPU of ours for a batch, 100 ms for 99 of 100 batches at half load, and with two verifiers nine tenths
 /// of one.
 enum IngestBench {
-    private static let connections = 128
-    private static let phones = 6000
+    /// Twice the batches of the peer's transaction: while one is committed, the next must be able to
+    /// arrive.
+    private static let connections = 256
+    /// Batches in one transaction of the peer.
+    private static let peerBatches = 128
+    /// As each may report every two seconds, they ask for more than the peer can write.
+    private static let phones = 12_000
+    /// Seconds before now at which the phones begin: backlog enough for the whole run, and younger than
+    /// the 600 s beyond which a point is too old.
+    private static let backlog: Int64 = 400
     private static let trips = 512
     private static let pairs = 5
     private static let seconds = 5.0
@@ -30,14 +38,15 @@ enum IngestBench {
         let ingest = try fleet.start("rider-ingest", "ingest-1")
         for process in [one, two, ingest] { try await fleet.waitUntilReady(process) }
         let runner = LoadRunner(
-            riders: fleet.riders(phones, firstPointAge: 350),
+            riders: fleet.riders(phones, firstPointAge: backlog),
             schedule: fleet.schedule,
             port: ingest.port,
             connections: connections
         )
-        let flatOut = LoadRunner.Pace.backlog(secondsBetweenReports: 2.05)
-        // Starts every ride.
-        try check(await runner.run(flatOut, for: 12))
+        let flatOut = LoadRunner.Pace.backlog(secondsBetweenReports: 2)
+        while runner.riders.contains(where: { $0.ride == nil }) {
+            try check(await runner.run(.backlog(secondsBetweenReports: 10), for: 10))
+        }
 
         var shared: [Double] = []
         for _ in 0..<pairs {
@@ -96,8 +105,8 @@ enum IngestBench {
         let start = LoadRunner.now
         var batches = 0
         while LoadRunner.now < start + seconds {
-            try peer.commit(connections)
-            batches += connections
+            try peer.commit(peerBatches)
+            batches += peerBatches
         }
         return Double(batches) / (LoadRunner.now - start)
     }

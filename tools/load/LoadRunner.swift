@@ -46,9 +46,23 @@ public final class LoadRunner: @unchecked Sendable {
         /// Each rider reports twelve points of the past, as often as its allowance lets it.
         case backlog(secondsBetweenReports: Double)
 
+        /// Seconds that the service's allowance asks for between two reports (spec 2.4).
+        private static let allowance = 2.0
+
         var interval: Double {
             switch self {
             case .live(let seconds), .backlog(let seconds): seconds
+            }
+        }
+
+        /// When a rider reports next.
+        ///
+        /// The service counts from when it judges a report, which is after it was sent: whoever reports
+        /// as often as it may waits from the answer on.
+        func next(after sent: Double, answeredAt now: Double) -> Double {
+            switch self {
+            case .live: max(sent + interval, now)
+            case .backlog: max(sent + interval, now + Self.allowance)
             }
         }
     }
@@ -147,7 +161,7 @@ public final class LoadRunner: @unchecked Sendable {
                 carries[connection] = nil
                 free.append(connection)
                 busy -= 1
-                settle(rider, outcome, interval, &result)
+                settle(rider, outcome, pace, &result)
             }
         }
         result.duration = Self.now - start
@@ -197,7 +211,7 @@ public final class LoadRunner: @unchecked Sendable {
     private func settle(
         _ index: Int,
         _ outcome: LoadConnection.Outcome,
-        _ interval: Double,
+        _ pace: Pace,
         _ result: inout LoadResult
     ) {
         let now = Self.now
@@ -205,7 +219,7 @@ public final class LoadRunner: @unchecked Sendable {
         switch outcome {
         case .answered(201, let body) where riders[index].ride == nil:
             riders[index].ride = LoadAnswer.rideID(in: body)
-            queue.add(index, at: sent + interval)
+            queue.add(index, at: sent + pace.interval)
         case .answered(200, let body) where riders[index].batch != nil:
             guard let batch = riders[index].batch, LoadAnswer.accepted(in: body) == batch.count
             else {
@@ -219,7 +233,7 @@ public final class LoadRunner: @unchecked Sendable {
             riders[index].batch = nil
             result.points += batch.count
             result.acknowledgements.append(.init(sentAt: sent, seconds: now - sent))
-            queue.add(index, at: max(sent + interval, now))
+            queue.add(index, at: pace.next(after: sent, answeredAt: now))
         case .answered(let status, let body):
             note(status, body, &result)
             // As Retry-After says.

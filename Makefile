@@ -22,7 +22,7 @@ test:            ## every test; long drills in a short form
 
 soak: build      ## the long tests: wrong trips of recorded buses, fifty polls of a real day, two minutes of 200 riders at the relay, a fuzz of the whole API
 	scripts/bootstrap --tests
-	ALONGSIDE_SOAK=1 ALONGSIDE_SOAK_SECONDS=$${ALONGSIDE_SOAK_SECONDS:-120} ALONGSIDE_SANITIZE=no scripts/test ReplayTests FeedTests RelayTests
+	ALONGSIDE_SOAK=1 ALONGSIDE_SOAK_SECONDS=$${ALONGSIDE_SOAK_SECONDS:-120} ALONGSIDE_SANITIZE=no scripts/test ReplayTests FeedTests.ReplayedDayTests RelayTests.SoakTests RelayTests.HostileClientTests
 	scripts/fuzz-api
 
 lint:            ## formatting, generated files, imports, words that do not belong

@@ -51,8 +51,8 @@ import Web
 
         // The drill can fail: another rotation later the first generation is void.
         let (thirdIngest, thirdPort) = try await ingest(in: fleet, generation: 3)
-        let first = try #require(load.tokens.first { Load.generation(of: $0) == 1 })
-        let second = try #require(load.tokens.first { Load.generation(of: $0) == 2 })
+        let first = try #require(load.tokens.first { DerivedKeys.generation(of: $0) == 1 })
+        let second = try #require(load.tokens.first { DerivedKeys.generation(of: $0) == 2 })
         #expect(try await load.status(first, at: thirdPort) == 401)
         #expect(try await load.status(second, at: thirdPort) == 200)
         for service in [newAuth, newIngest, thirdIngest] { await service.stop() }
@@ -78,16 +78,7 @@ import Web
         in fleet: TestFleet,
         generation: Int
     ) async throws -> (RunningService, port: Int) {
-        let settings = try UpSettings.table.read(environment: [
-            "JWT_SECRET": TestTokens.secret.revealed(), "JWT_KEY_GENERATION": "\(generation)",
-        ])
-        var environment = ["JWT_SECRET": ""]
-        let sections = try KeysCommand.derive(settings).components(separatedBy: "# ")
-        let lines = sections.first { $0.hasPrefix("rider-ingest\n") }?.split(separator: "\n") ?? []
-        for line in lines.dropFirst() {
-            let pair = line.split(separator: "=", maxSplits: 1)
-            environment[String(pair[0])] = String(pair[1])
-        }
+        let environment = try DerivedKeys.environment(of: "rider-ingest", generation: generation)
         #expect(environment.keys.sorted() == ["JWT_KEY_RIDER", "JWT_KEY_STAFF", "JWT_SECRET"])
         return try await RunningService.start(
             RiderIngest.definition,
@@ -150,7 +141,7 @@ private final class Load: Sendable {
             let token = try await register(at: signer)
             state.withLock { state in
                 state.tokens.append(token)
-                state.result.generations.insert(Self.generation(of: token))
+                state.result.generations.insert(DerivedKeys.generation(of: token))
             }
             for port in verifiers {
                 let tokens = [token, tokens.randomElement() ?? token]
@@ -160,7 +151,7 @@ private final class Load: Sendable {
                         state.result.calls += 1
                         guard status == 401 || status == 403 else { return }
                         state.result.refused.append(
-                            "\(status) at \(port), generation \(Self.generation(of: token))"
+                            "\(status) at \(port), generation \(DerivedKeys.generation(of: token))"
                         )
                     }
                 }
@@ -187,17 +178,5 @@ private final class Load: Sendable {
             body: Array(body.utf8)
         )
         return try JSONDecoder().decode(Registration.self, from: Data(answer.body)).token
-    }
-
-    /// The generation that a token's `kid` names.
-    static func generation(of token: String) -> Int {
-        struct Header: Decodable { let kid: String }
-        var text = String(token.prefix { $0 != "." })
-        text += String(repeating: "=", count: (4 - text.count % 4) % 4)
-        text = text.replacing("-", with: "+").replacing("_", with: "/")
-        guard let data = Data(base64Encoded: text),
-            let header = try? JSONDecoder().decode(Header.self, from: data)
-        else { return 0 }
-        return header.kid.split(separator: ".").last.flatMap { Int($0) } ?? 0
     }
 }

@@ -6,7 +6,7 @@ import Web
 @testable import AuthService
 
 /// What a rider's token says about the installation, and what it does not.
-@Suite(.timeLimit(.minutes(1))) struct AddressBlockTests {
+@Suite(.timeLimit(.minutes(3))) struct AddressBlockTests {
     @Test(arguments: [
         ("203.0.113.7", "cb0071/24"), ("203.0.113.255", "cb0071/24"), ("203.0.114.0", "cb0072/24"),
         ("::ffff:203.0.113.7", "cb0071/24"), ("2001:db8:1:2::3", "20010db80001/48"),

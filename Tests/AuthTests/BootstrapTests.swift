@@ -132,6 +132,22 @@ import Web
         return try result.get()
     }
 
+    @Test func `neither the first admin nor staff added by hand fail for a member's claim`()
+        async throws
+    {
+        let database = try await authDatabase()
+        try await withAuth(clock: clock, database: database) { auth async throws in
+            _ = try await auth.member("ada", email: "root@example.org")
+            _ = try await auth.member("eve", email: "dora@example.org")
+        }
+        try await withAuth(settings, clock: clock, database: database) { auth async throws in
+            #expect(try await auth.tokens(email: "root@example.org").role == "admin")
+            let id = try await add(.driver, "Dora@example.org", to: database)
+            #expect(try await auth.tokens(email: "dora@example.org").accountId == id.description)
+            for handle in ["ada", "eve"] { _ = try await auth.tokens(handle: handle) }
+        }
+    }
+
     @Test(arguments: StaffAccounts.StaffRole.allCases)
     func `staff added by hand log in like others`(role: StaffAccounts.StaffRole) async throws {
         let database = try await authDatabase()

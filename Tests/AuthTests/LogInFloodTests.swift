@@ -10,7 +10,7 @@ import Web
 @testable import AuthService
 
 /// A flood of log-ins takes neither the machine nor the way to a fresh token.
-@Suite(.timeLimit(.minutes(3))) struct LogInFloodTests {
+@Suite(.timeLimit(.minutes(5))) struct LogInFloodTests {
     /// Log-ins that must have come and gone before the test is content.
     private static let flood = 2_000
     /// Log-ins on the wire at once: all that are let in, and some that are refused.

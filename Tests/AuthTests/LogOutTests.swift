@@ -56,6 +56,29 @@ import Web
         }
     }
 
+    /// Both know the token as valid, as in the moment before the news of the first has come.
+    @Test func `a log-out that ends nothing more dates no later token ahead`() async throws {
+        let database = try await authDatabase()
+        try await withAuth(clock: clock, database: database) { one async throws in
+            try await withAuth(clock: clock, database: database) { two async throws in
+                let member = try await one.member("ada")
+                for auth in [one, two] {
+                    let answer = try await auth.call(
+                        .post,
+                        "/api/v1/auth/logout-all",
+                        token: member.token
+                    )
+                    #expect(answer.status == 204)
+                }
+                let back = try await one.tokens(handle: "ada")
+                // After the second that was revoked, and no later: else it would live longer.
+                #expect(try claims(back.token, clock).issuedAt == clock.now + 1)
+                #expect(try await two.accepts(back.token))
+                #expect(try await !two.accepts(member.token))
+            }
+        }
+    }
+
     @Test func `a revocation stands as long as any token that it is about`() async throws {
         let database = try await authDatabase()
         func until() async throws -> UnixSeconds {

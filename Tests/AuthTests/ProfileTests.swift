@@ -50,7 +50,8 @@ import Web
                     "role":"member","created_at":"2026-02-16T16:00:00Z","name":"",\
                     "updated_at":"2026-02-16T16:00:00Z"},"sessions":[{"kind":"app",\
                     "started_at":"2026-02-16T16:00:00Z","used_at":"2026-02-16T16:01:00Z",\
-                    "expires_at":"2026-02-23T16:01:00Z"}]}
+                    "expires_at":"2026-02-23T16:01:00Z","tokens_signed_at":\
+                    ["2026-02-16T16:00:00Z","2026-02-16T16:01:00Z"]}]}
                     """
             )
         }
@@ -76,7 +77,7 @@ import Web
             for _ in 0..<4 {
                 let answer = try await auth.call(.get, "/api/me/export", token: member.token)
                 #expect(answer.status == 200)
-                #expect(answer.text.hasSuffix("],\"feed\":{\"of\":\"\(member.accountId)\"}}"))
+                #expect(answer.text.hasSuffix("}],\"feed\":{\"of\":\"\(member.accountId)\"}}"))
             }
             // The sixth in a minute.
             let late = try await auth.call(.get, "/api/me/export", token: member.token)

@@ -188,6 +188,40 @@ private final class FakeVerifier: Sendable {
         }
     }
 
+    @Test func `an auth that comes late with an erasure leaves who has come back alone`()
+        async throws
+    {
+        let database = try await authDatabase()
+        let verifier = FakeVerifier(.erasedButBlocked)
+        let seen = Mutex<[Erasure]>([])
+        let watcher = ErasureOwner(
+            name: "watcher",
+            kinds: [.rider],
+            erase: { erasure in
+                seen.withLock { $0.append(erasure) }
+                return .clean
+            }
+        )
+        try await withAuth(
+            database: database,
+            verifiers: verifier.questions,
+            owners: [watcher]
+        ) { auth async throws in
+            let body = installation()
+            // The second time it is the blocked rider that is forgotten, whose id comes back.
+            for _ in 0..<2 {
+                let rider = try await auth.register(body).decoded(AuthProcess.Registration.self)
+                #expect(try await auth.send(.delete, me, token: rider.token).status == 204)
+            }
+            let back = try await auth.register(body).decoded(AuthProcess.Registration.self)
+            let late = try #require(seen.withLock { $0.last })
+            #expect(late.subject.description == back.riderId)
+            #expect(await auth.trust.erasures.carryOut(late))
+            #expect(try await count(database, "riders") == 1)
+            #expect(try await auth.send(.delete, me, token: back.token).status == 204)
+        }
+    }
+
     @Test func `the hash of an installation depends on the secret`() {
         let installation = UniqueID.random()
         let ring = { (secret: String) in KeyRing(secret: Secret(secret), families: [.rider]) }
@@ -251,7 +285,8 @@ private final class FakeVerifier: Sendable {
                 answer.text == """
                     {"rider":{"rider_id":"\(rider.riderId)","installation_id":"\(installation)",\
                     "platform":"ios","app_id":"org.example.app","app_version":"1.0",\
-                    "created_at":"2026-02-16T16:00:00Z","last_seen_at":"2026-02-16T16:00:00Z"},\
+                    "created_at":"2026-02-16T16:00:00Z","last_seen_at":"2026-02-16T16:00:00Z",\
+                    "tokens_until":"2027-02-16T16:00:00Z"},\
                     "reputation":{"tier":"new"},"rides":[{"id":1},{"id":2},{"id":3}]}
                     """
             )

@@ -26,6 +26,9 @@ struct AttemptLimiter: Sendable {
         case refused(retryAfterSeconds: Int)
     }
 
+    /// The start of the window that an instant lies in.
+    static func window(at now: UnixSeconds) -> UnixSeconds { now - now % windowSeconds }
+
     /// Counts one attempt.
     ///
     /// - Parameters:
@@ -39,7 +42,7 @@ struct AttemptLimiter: Sendable {
         at now: UnixSeconds,
         on connection: Connection
     ) throws(DatabaseError) -> Answer {
-        let start = now - now % Self.windowSeconds
+        let start = Self.window(at: now)
         let refused = Answer.refused(
             retryAfterSeconds: Int(start + Self.windowSeconds - now)
         )
@@ -69,7 +72,7 @@ struct AttemptLimiter: Sendable {
         try connection.execute(
             "DELETE FROM auth.attempts WHERE kind = $1 AND caller = $2 AND window_start = $3",
             [
-                .text(kind), .text(mark(of: caller)), .timestamp(now - now % Self.windowSeconds),
+                .text(kind), .text(mark(of: caller)), .timestamp(Self.window(at: now)),
             ]
         )
     }

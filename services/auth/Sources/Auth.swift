@@ -123,10 +123,12 @@ public enum Auth {
             signer: TokenSigner(keys),
             keys: keys,
             revocations: trust.revocations,
-            limiter: AttemptLimiter(
-                kind: "register",
-                limit: settings[registrationLimit],
-                keys: keys
+            limiter: AddressLimiter(
+                AttemptLimiter(
+                    kind: "register",
+                    limit: settings[registrationLimit],
+                    keys: keys
+                )
             ),
             lifetime: settings[riderLifetime],
             now: clock.now,

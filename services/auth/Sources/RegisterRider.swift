@@ -16,7 +16,7 @@ struct RegisterRider: Sendable {
     let signer: TokenSigner
     let keys: KeyRing
     let revocations: Revocations
-    let limiter: AttemptLimiter
+    let limiter: AddressLimiter
     let lifetime: Duration
     let now: @Sendable () -> UnixSeconds
     let logger: Logger
@@ -27,19 +27,7 @@ struct RegisterRider: Sendable {
 
     private func register(_ request: HTTPRequest) async throws -> HTTPResponse {
         let now = now()
-        let caller = request.clientAddress.callerNetwork
-        let limiter = limiter
-        let answer = try await stored(request) { connection throws(DatabaseError) in
-            try limiter.attempt(by: caller, at: now, on: connection)
-        }
-        if case .refused(let seconds) = answer {
-            throw HTTPError(
-                status: 429,
-                code: "rate.registrations",
-                message: "too many registrations, try again later",
-                retryAfter: seconds
-            )
-        }
+        try await count(request, at: now)
         let installation = try Installation(try request.jsonObject())
         let pseudonym = keys.pseudonym(ofInstallation: installation.id)
         let (revocations, lifetime) = (revocations, lifetime)
@@ -77,6 +65,18 @@ struct RegisterRider: Sendable {
             )
         }
         return self.answer(registered.0, claims)
+    }
+
+    private func count(_ request: HTTPRequest, at now: UnixSeconds) async throws {
+        let caller = request.clientAddress.callerNetwork
+        let limiter = limiter
+        if let seconds = limiter.knownWait(of: caller, at: now) {
+            throw HTTPError.tooManyRegistrations(seconds)
+        }
+        let answer = try await stored(request) { connection throws(DatabaseError) in
+            try limiter.attempt(by: caller, at: now, on: connection)
+        }
+        if case .refused(let seconds) = answer { throw HTTPError.tooManyRegistrations(seconds) }
     }
 
     private func answer(_ rider: Rider, _ claims: TokenClaims) -> HTTPResponse {
@@ -194,6 +194,18 @@ private struct Installation: Sendable {
 
     /// The same for the same release of the same app on the same platform.
     var build: UInt64 { FNV1a.hash("\(platform)\n\(appID)\n\(appVersion)".utf8) }
+}
+
+extension HTTPError {
+    /// 429 for registrations of riders and sign-ups of members (spec 2.1).
+    static func tooManyRegistrations(_ seconds: Int) -> HTTPError {
+        HTTPError(
+            status: 429,
+            code: "rate.registrations",
+            message: "too many registrations, try again later",
+            retryAfter: seconds
+        )
+    }
 }
 
 /// The pseudonym of an installation.

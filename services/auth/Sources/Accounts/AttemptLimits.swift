@@ -22,11 +22,11 @@ struct AttemptLimits: Sendable {
     )
 
     /// Log-ins and refreshes by address.
-    let address: AttemptLimiter
+    let address: AddressLimiter
     /// Log-ins by identity; a success forgets the ones before it.
     let identity: AttemptLimiter
     /// Sign-ups by address.
-    let signUp: AttemptLimiter
+    let signUp: AddressLimiter
     /// Passwords that a logged-in caller confirms something with, by account: a stolen access token
     /// must not become a way to guess.
     let confirmation: AttemptLimiter
@@ -35,9 +35,9 @@ struct AttemptLimits: Sendable {
         func limiter(_ kind: String, _ limit: Setting<Int>) -> AttemptLimiter {
             AttemptLimiter(kind: kind, limit: settings[limit], keys: keys)
         }
-        address = limiter("login.address", Self.addressSetting)
+        address = AddressLimiter(limiter("login.address", Self.addressSetting))
         identity = limiter("login.identity", Self.identitySetting)
-        signUp = limiter("signup", Self.signUpSetting)
+        signUp = AddressLimiter(limiter("signup", Self.signUpSetting))
         confirmation = limiter("password.confirmation", Self.identitySetting)
     }
 }

@@ -58,16 +58,9 @@ struct Profile: Sendable {
         if let refusal { throw refusal }
         let others = try await context.exports.of(id)
         let stored = try await context.database.transaction(request) {
-            connection throws(DatabaseError) -> (account: Account, sessions: Rows)? in
+            connection throws(DatabaseError) -> (account: Account, sessions: [SessionRecord])? in
             guard let account = try AccountRows.find(id, on: connection) else { return nil }
-            let sessions = try connection.query(
-                """
-                SELECT kind, started_at, used_at, expires_at FROM auth.sessions
-                WHERE account_id = $1 ORDER BY started_at, id
-                """,
-                [.uuid(id)]
-            )
-            return (account, sessions)
+            return (account, try SessionRecord.all(of: id, on: connection))
         }
         guard let (account, sessions) = stored else { throw HTTPError.invalidToken }
         var json = JSONWriter(capacity: 1024)
@@ -80,14 +73,7 @@ struct Profile: Sendable {
         json.endObject()
         json.key("sessions")
         json.beginArray()
-        for session in sessions {
-            json.beginObject()
-            json.member("kind", try session.text("kind"))
-            for time in ["started_at", "used_at", "expires_at"] {
-                json.member(time, Timestamps.text(ofSeconds: try session.timestamp(time)))
-            }
-            json.endObject()
-        }
+        for session in sessions { json.session(session) }
         json.endArray()
         for other in others {
             json.key(other.owner)

@@ -29,6 +29,10 @@ struct SignUp: Sendable {
             throw HTTPError(status: 403, code: "signup.disabled", message: "sign-up is disabled")
         }
         let wanted = try Application(request)
+        let address = request.clientAddress.callerNetwork
+        if let seconds = context.limits.signUp.knownWait(of: address, at: context.now()) {
+            throw HTTPError.tooManyRegistrations(seconds)
+        }
         let tokens = try await context.passwords.admit {
             try await count(request)
             let hash = try await context.passwords.hash(wanted.password, by: request.deadline)
@@ -45,13 +49,7 @@ struct SignUp: Sendable {
             connection throws(DatabaseError) in
             try limiter.attempt(by: address, at: now, on: connection)
         }
-        guard case .refused(let seconds) = answer else { return }
-        throw HTTPError(
-            status: 429,
-            code: "rate.registrations",
-            message: "too many registrations, try again later",
-            retryAfter: seconds
-        )
+        if case .refused(let seconds) = answer { throw .tooManyRegistrations(seconds) }
     }
 
     private func store(

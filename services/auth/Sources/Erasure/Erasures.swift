@@ -154,6 +154,13 @@ struct Erasures: Sendable {
     private func delete(_ erasure: Erasure, isBlocked: Bool) async throws(DatabaseError) {
         let deletion = deletions[erasure.kind]
         try await database.transaction { connection throws(DatabaseError) in
+            // Another auth may have finished it meanwhile. A blocked installation comes back under
+            // the id that it had, and that new rider is not meant.
+            let count = try connection.execute(
+                "DELETE FROM auth.erasures WHERE id = $1",
+                [.uuid(erasure.id)]
+            )
+            guard count > 0 else { return }
             if isBlocked, let successor = erasure.successor {
                 try connection.execute(
                     """
@@ -164,7 +171,6 @@ struct Erasures: Sendable {
                 )
             }
             try deletion?(erasure.subject, connection)
-            try connection.execute("DELETE FROM auth.erasures WHERE id = $1", [.uuid(erasure.id)])
         }
     }
 }

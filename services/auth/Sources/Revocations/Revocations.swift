@@ -72,12 +72,34 @@ struct Revocations: Sendable {
         at now: UnixSeconds,
         on connection: Connection
     ) throws(DatabaseError) -> UnixSeconds {
-        let rows = try connection.query(
-            "SELECT revoked_at FROM auth.revocations WHERE kind = 'subject' AND value = $1",
+        guard let standing = try standing(of: subject, on: connection) else { return now }
+        return max(now, standing.revokedAt + 1)
+    }
+
+    /// Up to when everything of a subject is revoked already.
+    struct Standing: Sendable {
+        /// Tokens dated up to here are void, POSIX seconds.
+        let revokedAt: UnixSeconds
+        /// When the last of them expires by itself.
+        let until: UnixSeconds
+    }
+
+    /// The revocation of a subject that stands; nil for who was never revoked.
+    ///
+    /// - Throws: `DatabaseError` when the statement fails.
+    func standing(
+        of subject: String,
+        on connection: Connection
+    ) throws(DatabaseError) -> Standing? {
+        try connection.query(
+            "SELECT revoked_at, until FROM auth.revocations WHERE kind = 'subject' AND value = $1",
             [.text(SubjectDigest.text(of: subject))]
-        )
-        guard let row = rows.first else { return now }
-        return max(now, try row.timestamp("revoked_at") + 1)
+        ).first.map { row throws(DatabaseError) in
+            Standing(
+                revokedAt: try row.timestamp("revoked_at"),
+                until: try row.timestamp("until")
+            )
+        }
     }
 
     /// Makes known at once what was revoked; called after the commit, by whoever committed.

@@ -129,6 +129,7 @@ extension RiderRows.Rider {
         json.member("app_version", appVersion)
         json.member("created_at", Timestamps.text(ofSeconds: createdAt))
         json.member("last_seen_at", Timestamps.text(ofSeconds: lastSeenAt))
+        json.member("tokens_until", tokensUntil.map { Timestamps.text(ofSeconds: $0) })
         json.endObject()
         return json.bytes
     }

@@ -36,6 +36,10 @@ struct LogIn: Sendable {
         _ request: HTTPRequest
     ) async throws -> IssuedTokens {
         let credentials = try Credentials(request)
+        let address = request.clientAddress.callerNetwork
+        if let seconds = context.limits.address.knownWait(of: address, at: context.now()) {
+            throw HTTPError.tooManyAttempts(seconds)
+        }
         return try await context.passwords.admit {
             let account = try await candidate(credentials, request)
             let isRight = try await context.passwords.verify(

@@ -36,6 +36,9 @@ struct Refresh: Sendable {
         let limiter = context.limits.address
         let sessions = context.sessions
         let address = request.clientAddress.callerNetwork
+        if let seconds = limiter.knownWait(of: address, at: now) {
+            throw HTTPError.tooManyAttempts(seconds)
+        }
         let outcome = try await context.database.transaction(request) {
             connection throws(DatabaseError) -> Outcome in
             if case .refused(let seconds) = try limiter.attempt(

@@ -84,7 +84,7 @@ struct BootstrapAdmin: Sendable {
                 // Two replicas that start at once see the same empty table; this lets one pass.
                 try connection.execute("LOCK TABLE auth.accounts IN SHARE ROW EXCLUSIVE MODE")
                 guard try !StaffRows.hasAdmin(on: connection) else { return false }
-                _ = try AccountRows.insert(new, at: now, on: connection)
+                _ = try StaffRows.insert(new, at: now, on: connection)
                 return true
             }
             if made { logger.info("the first admin was made from ADMIN_BOOTSTRAP_EMAIL") }

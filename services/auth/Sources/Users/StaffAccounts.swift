@@ -64,7 +64,7 @@ public enum StaffAccounts {
         )
         do throws(DatabaseError) {
             return try await database.transaction { connection throws(DatabaseError) in
-                try AccountRows.insert(new, at: now, on: connection).id
+                try StaffRows.insert(new, at: now, on: connection).id
             }
         } catch {
             guard AccountConflict(error) != nil else { throw error }

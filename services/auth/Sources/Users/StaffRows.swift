@@ -49,6 +49,36 @@ enum StaffRows {
         ).one().bool(0)
     }
 
+    /// Stores a new driver or admin.
+    ///
+    /// - Throws: `DatabaseError`; ``AccountConflict/init(_:)`` reads an address of other staff.
+    static func insert(
+        _ new: NewAccount,
+        at now: UnixSeconds,
+        on connection: Connection
+    ) throws(DatabaseError) -> Account {
+        if let email = new.email { try takeFromMember(email, at: now, on: connection) }
+        return try AccountRows.insert(new, at: now, on: connection)
+    }
+
+    /// Takes an address from the member who has claimed it (decision 0063).
+    ///
+    /// Nobody proves an address at a sign-up, and an admin knows the staff. The member logs in by the
+    /// handle as before.
+    private static func takeFromMember(
+        _ email: EmailAddress,
+        at now: UnixSeconds,
+        on connection: Connection
+    ) throws(DatabaseError) {
+        try connection.execute(
+            """
+            UPDATE auth.accounts SET email = NULL, email_key = NULL, updated_at = $2
+            WHERE email_key = $1 AND role = 'member'
+            """,
+            [.text(email.key), .timestamp(now)]
+        )
+    }
+
     /// Stores what an admin changed.
     static func update(
         _ id: UniqueID,
@@ -57,7 +87,8 @@ enum StaffRows {
         at now: UnixSeconds,
         on connection: Connection
     ) throws(DatabaseError) -> Account {
-        try Account(
+        try takeFromMember(change.email, at: now, on: connection)
+        return try Account(
             connection.query(
                 """
                 UPDATE auth.accounts SET name = $2, email = $3, email_key = $4, role = $5,

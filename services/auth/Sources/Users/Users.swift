@@ -47,7 +47,7 @@ struct Users: Sendable {
         json.beginArray()
         for user in page { json.user(user) }
         json.endArray()
-        return .json(bytes: json.bytes)
+        return .json(bytes: json.bytes).notStored()
     }
 
     private func show(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -85,7 +85,7 @@ struct Users: Sendable {
             request,
             conflicts: true
         ) { connection throws(DatabaseError) in
-            try AccountRows.insert(new, at: now, on: connection)
+            try StaffRows.insert(new, at: now, on: connection)
         }
         log("a user was made", user.id, request)
         return .user(user, status: 201)
@@ -210,7 +210,7 @@ extension HTTPResponse {
     fileprivate static func user(_ user: Account, status: Int = 200) -> HTTPResponse {
         var json = JSONWriter()
         json.user(user)
-        return .json(bytes: json.bytes, status: status)
+        return .json(bytes: json.bytes, status: status).notStored()
     }
 }
 

@@ -1,8 +1,7 @@
-import Foundation
-import TestKit
+internal import Foundation
 
 /// The real gateway on a configuration of its own.
-final class RunningCaddy {
+public final class RunningCaddy {
     private let process = Process()
     private let folder: String
 
@@ -12,7 +11,7 @@ final class RunningCaddy {
     ///   - caddyfile: The configuration.
     ///   - site: What `SITE_ADDRESS` says, where the configuration asks for it.
     /// - Throws: When the program cannot be started.
-    init(_ caddyfile: String, site: String = "") throws {
+    public init(_ caddyfile: String, site: String = "") throws {
         folder = NSTemporaryDirectory() + "/alongside-caddy-\(UInt32.random(in: 0 ... .max))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let file = folder + "/Caddyfile"
@@ -29,9 +28,13 @@ final class RunningCaddy {
     }
 
     /// The certificate of the authority that it is for itself (`tls internal`).
-    var authority: String { folder + "/caddy/pki/authorities/local/root.crt" }
+    public var authority: String { folder + "/caddy/pki/authorities/local/root.crt" }
 
-    func waitUntilListening(on port: Int) async throws {
+    /// Waits until it takes connections.
+    ///
+    /// - Parameter port: One of the ports that the configuration names.
+    /// - Throws: `RawSocketError` when it has ended or does not listen within 20 s.
+    public func waitUntilListening(on port: Int) async throws {
         let deadline = ContinuousClock.now + .seconds(20)
         while true {
             if (try? await RawSocket(port: port)) != nil { return }
@@ -42,7 +45,8 @@ final class RunningCaddy {
         }
     }
 
-    func stop() {
+    /// Ends it and removes what it has written.
+    public func stop() {
         process.terminate()
         process.waitUntilExit()
         try? FileManager.default.removeItem(atPath: folder)

@@ -103,6 +103,49 @@ import Transit
         #expect(estimates(of: [trusted(1, 100), new(2, 250)], at: now).first?.alongShape == 175)
     }
 
+    /// A bus that drives 8 m/s with a trusted rider; the other phone has been silent for some seconds.
+    @Test(
+        arguments: [
+            (nil, 30, false), (20, 20, false), (20, 21, true), (20, 30, true), (90, 30, false),
+        ] as [(Int64?, Int64, Bool)]
+    )
+    func `a phone that lags takes the estimate away only as far as it may`(
+        limit: Int64?,
+        lag: Int64,
+        isPublished: Bool
+    ) {
+        var thresholds = Thresholds()
+        thresholds.estimateMaxLagSeconds = limit
+        let silent = Member(F.rider(2, along: 700 - 13 * Double(lag), at: now - lag), tier: .new)
+        let found = estimates(of: [trusted(1, 700), silent], at: now, thresholds: thresholds)
+        #expect(found.first?.alongShape == (isPublished ? 700 : nil))
+        #expect(found.first?.riders == (isPublished ? 1 : nil))
+    }
+
+    @Test func `leaving out who lags publishes nobody who could not be published alone`() {
+        var thresholds = Thresholds()
+        thresholds.estimateMaxLagSeconds = 20
+        let silent = Member(F.rider(2, along: 300, at: now - 40), tier: .trusted)
+        #expect(estimates(of: [new(1, 700), silent], at: now, thresholds: thresholds).isEmpty)
+    }
+
+    @Test func `who lags and agrees still counts`() {
+        var thresholds = Thresholds()
+        thresholds.estimateMaxLagSeconds = 20
+        let waiting = Member(F.rider(2, along: 650, at: now - 40), tier: .new)
+        let found = estimates(of: [trusted(1, 700), waiting], at: now, thresholds: thresholds)
+        #expect(found.first?.riders == 2)
+        #expect(found.first?.alongShape == 675)
+    }
+
+    @Test func `a point dated ahead makes nobody else lag`() {
+        var thresholds = Thresholds()
+        thresholds.estimateMaxLagSeconds = 20
+        let ahead = Member(F.rider(2, along: 100, at: now + 30), tier: .trusted)
+        let prompt = Member(F.rider(1, along: 700, at: now - 20), tier: .trusted)
+        #expect(estimates(of: [prompt, ahead], at: now, thresholds: thresholds).isEmpty)
+    }
+
     @Test func `a superseded session does not move the median`() {
         let members = [
             Member(F.rider(1, along: 900, ride: 1), tier: .trusted),

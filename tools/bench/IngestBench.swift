@@ -62,12 +62,14 @@ enum IngestBench {
         var alone: [Double] = []
         var bare: [Double] = []
         var cpu: [Double] = []
+        var load: [Double] = []
         for _ in 0..<pairs {
-            let before = ingest.cpuSeconds + one.cpuSeconds
+            let before = (ours: ingest.cpuSeconds + one.cpuSeconds, load: loadSeconds)
             let result = try check(await runner.run(flatOut, for: seconds))
-            let spent = ingest.cpuSeconds + one.cpuSeconds - before
+            let batches = Double(result.acknowledgements.count)
             alone.append(rate(result))
-            cpu.append(spent / Double(result.acknowledgements.count) * 1e6)
+            cpu.append((ingest.cpuSeconds + one.cpuSeconds - before.ours) / batches * 1e6)
+            load.append((loadSeconds - before.load) / batches * 1e6)
             bare.append(try rate(of: peer))
         }
         let half = median(alone) / 2
@@ -80,6 +82,7 @@ enum IngestBench {
         print("  bare libpq        \(whole(median(bare))) batches/s")
         print("  ours / bare       \(hundredths(ratio))   (bar 0.5)")
         print("  CPU of ours       \(whole(median(cpu))) us for a batch   (bar 150)")
+        print("  CPU of the phones \(whole(median(load))) us for a batch, on the same machine")
         print("  p99 at half load  \(hundredths(latency)) ms   (bar 100)")
         print("  two / one         \(hundredths(scaled))   (bar 0.9)")
         return ratio >= 0.5 && median(cpu) <= 150 && latency <= 100 && scaled >= 0.9
@@ -109,6 +112,15 @@ enum IngestBench {
             batches += peerBatches
         }
         return Double(batches) / (LoadRunner.now - start)
+    }
+
+    /// Seconds of CPU of this process, which plays the phones.
+    private static var loadSeconds: Double {
+        var usage = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        return [usage.ru_utime, usage.ru_stime].reduce(0) {
+            $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6
+        }
     }
 
     /// The folder of this program, and of the services beside it.

@@ -112,8 +112,7 @@ struct LoadConnection {
 
     /// The answer, once all of it is there.
     private mutating func answer() -> Outcome? {
-        let end: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A]
-        guard let head = input.firstRange(of: end) else { return nil }
+        guard let head = LoadAnswer.range(of: "\r\n\r\n", in: input[...]) else { return nil }
         let text = String(decoding: input[..<head.lowerBound], as: UTF8.self).lowercased()
         let lines = text.split(separator: "\r\n")
         let words = lines.first?.split(separator: " ") ?? []

@@ -273,22 +273,6 @@ public final class LoadRunner: @unchecked Sendable {
     }
 }
 
-/// Reads the two facts that the generator needs from answers.
-enum LoadAnswer {
-    static func rideID(in body: ArraySlice<UInt8>) -> UniqueID? {
-        let key = Array("\"ride_id\":\"".utf8)
-        guard let place = body.firstRange(of: key) else { return nil }
-        return UniqueID(String(decoding: body[place.upperBound...].prefix(36), as: UTF8.self))
-    }
-
-    static func accepted(in body: ArraySlice<UInt8>) -> Int? {
-        let key = Array("\"accepted\":".utf8)
-        guard let place = body.firstRange(of: key) else { return nil }
-        let digits = body[place.upperBound...].prefix { (0x30...0x39).contains($0) }
-        return Int(String(decoding: digits, as: UTF8.self))
-    }
-}
-
 /// Riders by the time at which they send next: a binary heap.
 struct DueQueue {
     private var heap: [(time: Double, rider: Int)] = []

@@ -18,6 +18,15 @@ final class RideBook: Sendable {
         var changedSlots: Set<Slot> = []
         /// Decided ends that were not stored when their slots went.
         var unfiled: [UniqueID: Session] = [:]
+
+        /// Rides in the order in which they were registered, the same everywhere and after each restart.
+        ///
+        /// Ids are sorted, as a ride is half a kilobyte.
+        func inOrder(_ ids: Set<UniqueID>) -> [UniqueID] {
+            ids.map { (startedAt: rides[$0]?.session.startedAt ?? 0, id: $0) }
+                .sorted { $0 < $1 }
+                .map(\.id)
+        }
     }
 
     private let state = Mutex(State())
@@ -47,9 +56,8 @@ final class RideBook: Sendable {
     /// The rides of an owned slot, in the order in which they began.
     func rides(in slot: Slot) -> [ActiveRide] {
         state.withLock { state in
-            (state.slots[slot]?.rides ?? []).compactMap { state.rides[$0] }
+            state.inOrder(state.slots[slot]?.rides ?? []).compactMap { state.rides[$0] }
         }
-        .sorted { $0.session.isRegistered(before: $1.session) }
     }
 
     /// The rides of some slots whose end was decided and is not stored.
@@ -71,15 +79,17 @@ final class RideBook: Sendable {
             var result: [(slot: Slot, epoch: UInt64, members: [Member])] = []
             for (slot, owned) in state.slots
             where !owned.rides.isEmpty || state.changedSlots.contains(slot) {
-                let members = owned.rides.compactMap { state.rides[$0]?.member }
+                var members: [Member] = []
+                members.reserveCapacity(owned.rides.count)
+                for id in state.inOrder(owned.rides) {
+                    if let ride = state.rides[id] { members.append(ride.member) }
+                }
                 result.append((slot, owned.epoch, members))
             }
             state.changedSlots = []
             return result
         }
-        return slots.sorted { $0.slot < $1.slot }.map { slot, epoch, members in
-            (slot, epoch, members.sorted { $0.session.isRegistered(before: $1.session) })
-        }
+        return slots.sorted { $0.slot < $1.slot }
     }
 
     // MARK: - Writing, on the writer's thread
@@ -164,12 +174,5 @@ final class RideBook: Sendable {
             guard state.rides[session.rideID]?.unfiled == nil else { return }
             state.rides[session.rideID]?.unfiled = session
         }
-    }
-}
-
-extension Session {
-    /// The order in which sessions were registered, the same in every process and after each restart.
-    fileprivate func isRegistered(before other: Session) -> Bool {
-        (startedAt, rideID) < (other.startedAt, other.rideID)
     }
 }

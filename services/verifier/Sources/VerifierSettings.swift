@@ -57,6 +57,12 @@ enum VerifierSettings {
         in: 0...10_000,
         "Metres that a rider found too far back must move on to be believed again; 0 is never."
     )
+    private static let lag = Setting.duration(
+        "RIDER_ESTIMATE_MAX_LAG",
+        default: .zero,
+        in: .zero...(.seconds(3600)),
+        "Lag behind the newest match with which a rider who disagrees is left out; 0 is off."
+    )
     private static let witnesses = Setting.choice(
         "RIDER_WITNESS_CHECKS",
         default: WitnessMode.enforce,
@@ -86,7 +92,7 @@ enum VerifierSettings {
             riderMode.declaration, pointRetention.declaration,
             shapeDistance.declaration, speed.declaration, early.declaration, late.declaration,
             pointAge.declaration, trustedAge.declaration, skew.declaration,
-            verifyStep.declaration, recovery.declaration, witnesses.declaration,
+            verifyStep.declaration, recovery.declaration, lag.declaration, witnesses.declaration,
         ]
     }
 
@@ -103,6 +109,8 @@ enum VerifierSettings {
         thresholds.verifyStepMeters = settings[verifyStep]
         let recovery = settings[recovery]
         thresholds.regressionRecoveryMeters = recovery > 0 ? recovery : nil
+        let maxLag = settings[lag].components.seconds
+        thresholds.estimateMaxLagSeconds = maxLag > 0 ? maxLag : nil
         thresholds.witnessChecks = settings[witnesses]
         return thresholds
     }

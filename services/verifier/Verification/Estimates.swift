@@ -98,7 +98,8 @@ public struct TripGroup: Sendable, Equatable {
     ///   - now: Our clock.
     ///   - thresholds: The distances of agreement.
     /// - Returns: nil unless a member may be published alone or two riders agree, and again nil if dropping
-    ///   the outliers leaves nobody of whom that holds.
+    ///   the outliers leaves nobody of whom that holds. With ``Thresholds/estimateMaxLagSeconds`` both are
+    ///   then asked once more of those who do not lag.
     public func estimate(
         at now: UnixSeconds,
         thresholds: Thresholds = Thresholds()
@@ -107,17 +108,34 @@ public struct TripGroup: Sendable, Equatable {
         let witnesses = members.compactMap { member in
             Witness(member, on: journey, at: now, thresholds: thresholds)
         }
-        guard Self.isPublishable(witnesses, thresholds),
+        if let estimate = Self.agreed(witnesses, on: journey, now, thresholds) { return estimate }
+        // A bus goes on while a phone is silent, so its rider is no longer where the others are. Asked only
+        // when nothing is published: a point that claims to be new takes nobody's publication away.
+        guard let lag = thresholds.estimateMaxLagSeconds,
+            let newest = witnesses.map(\.timestamp).max()
+        else { return nil }
+        let prompt = witnesses.filter { $0.timestamp >= min(newest, now) - lag }
+        guard prompt.count < witnesses.count else { return nil }
+        return Self.agreed(prompt, on: journey, now, thresholds)
+    }
+
+    private static func agreed(
+        _ witnesses: [Witness],
+        on journey: Journey,
+        _ now: UnixSeconds,
+        _ thresholds: Thresholds
+    ) -> TripEstimate? {
+        guard isPublishable(witnesses, thresholds),
             let middle = median(witnesses.map(\.alongShape))
         else { return nil }
         let kept = witnesses.filter { abs($0.alongShape - middle) <= thresholds.outlierMeters }
         if kept.count == witnesses.count {
-            return Self.estimate(kept, at: middle, on: journey, now: now)
+            return estimate(kept, at: middle, on: journey, now: now)
         }
         // Whoever was outvoted must not have been the only reason to publish.
-        guard Self.isPublishable(kept, thresholds), let middle = median(kept.map(\.alongShape))
+        guard isPublishable(kept, thresholds), let middle = median(kept.map(\.alongShape))
         else { return nil }
-        return Self.estimate(kept, at: middle, on: journey, now: now)
+        return estimate(kept, at: middle, on: journey, now: now)
     }
 
     /// The trip object that started last: after a new schedule, the current one.

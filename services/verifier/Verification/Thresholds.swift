@@ -25,6 +25,9 @@ public struct Thresholds: Sendable, Equatable {
     /// How far a rider who was found too far back must move on from there to be believed again; nil is
     /// never, as the seed has it.
     public var regressionRecoveryMeters: Double?
+    /// Riders who disagree are compared once more without those whose latest match is this much older than
+    /// the newest; nil compares them whatever their age, as the seed does.
+    public var estimateMaxLagSeconds: Int64?
     /// What is done with the checks of witnesses.
     public var witnessChecks = WitnessMode.enforce
 
@@ -100,6 +103,7 @@ extension Thresholds {
     public var entries: [ThresholdEntry] {
         let maximumSkew = corroborationMaxSkewSeconds.map { "\($0) s" } ?? "off"
         let recovery = regressionRecoveryMeters.map { "\($0) m" } ?? "off"
+        let maximumLag = estimateMaxLagSeconds.map { "\($0) s" } ?? "off"
         let settable: [(String, String, String, String)] = [
             (
                 "maxShapeDistanceMeters", "\(maxShapeDistanceMeters) m",
@@ -133,6 +137,10 @@ extension Thresholds {
             (
                 "regressionRecoveryMeters", recovery, "RIDER_REGRESSION_RECOVERY",
                 "ours; off keeps the seed's rule (decision 0071)"
+            ),
+            (
+                "estimateMaxLagSeconds", maximumLag, "RIDER_ESTIMATE_MAX_LAG",
+                "ours; off keeps the seed's rule (decision 0075)"
             ),
             (
                 "witnessChecks", witnessChecks.rawValue, "RIDER_WITNESS_CHECKS",

@@ -78,43 +78,35 @@ public struct WitnessTrace: Sendable, Equatable {
     /// A script that adds noise to a constant speed leaves the line too, but jumps to and fro about it:
     /// then the squared differences of neighbours are about twice the squares (von Neumann's ratio). Points
     /// a minute apart look like that in any traffic, but they are further off than noise that matches.
+    ///
+    /// For a full trace: it is asked with each point until it says yes.
     private func isUneven(_ thresholds: Thresholds) -> Bool {
         let rest = restFromConstantSpeed()
-        var squares = 0.0
+        let squares = (rest * rest).sum()
         var jumps = 0.0
-        for index in 0..<count {
-            squares += rest[index] * rest[index]
-            guard index > 0 else { continue }
-            let jump = rest[index] - rest[index - 1]
-            jumps += jump * jump
+        var last = rest[Self.capacity - 1]
+        for index in 0..<Self.capacity {
+            let jump = rest[index] - last
+            last = rest[index]
+            // Between the newest point and the oldest there is no step.
+            if index != next { jumps += jump * jump }
         }
-        let distance = (squares / Double(count)).squareRoot()
+        let distance = (squares / Double(Self.capacity)).squareRoot()
         return distance >= thresholds.witnessMotionSureMeters
             || distance >= thresholds.witnessMotionMeters
                 && jumps <= thresholds.witnessMotionJumps * squares
     }
 
-    /// Metres from the line of constant speed that fits best, oldest point first.
+    /// Metres of each place of a full trace from the line of constant speed that fits best.
     private func restFromConstantSpeed() -> SIMD16<Double> {
-        let first = seconds[slot(0)]
-        let start = along[slot(0)]
-        var times = SIMD16<Double>()
-        var rest = SIMD16<Double>()
-        for index in 0..<count {
-            times[index] = Double(seconds[slot(index)] - first)
-            rest[index] = along[slot(index)] - start
-        }
-        let middle = times.sum() / Double(count)
-        let mean = rest.sum() / Double(count)
-        var spread = 0.0
-        var product = 0.0
-        for index in 0..<count {
-            spread += (times[index] - middle) * (times[index] - middle)
-            product += (times[index] - middle) * (rest[index] - mean)
-        }
-        let speed = spread > 0 ? product / spread : 0
-        for index in 0..<count { rest[index] -= mean + speed * (times[index] - middle) }
-        return rest
+        let size = Double(Self.capacity)
+        var times = SIMD16<Double>(seconds &- seconds[next])
+        var rest = along - along[next]
+        times -= times.sum() / size
+        rest -= rest.sum() / size
+        let spread = (times * times).sum()
+        let speed = spread > 0 ? (times * rest).sum() / spread : 0
+        return rest - speed * times
     }
 
     // MARK: - Two rides

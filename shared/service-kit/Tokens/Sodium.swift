@@ -13,11 +13,18 @@ enum Sodium {
 
     /// HMAC-SHA256 with a key of any length (RFC 2104).
     static func authenticationCode(of message: [UInt8], key: [UInt8]) -> [UInt8] {
+        authenticationCode(of: message[...], key: key)
+    }
+
+    /// HMAC-SHA256 of a part of some bytes.
+    static func authenticationCode(of message: ArraySlice<UInt8>, key: [UInt8]) -> [UInt8] {
         precondition(isReady)
         var state = crypto_auth_hmacsha256_state()
         var code = [UInt8](repeating: 0, count: authenticationCodeBytes)
         crypto_auth_hmacsha256_init(&state, key, key.count)
-        crypto_auth_hmacsha256_update(&state, message, UInt64(message.count))
+        message.withUnsafeBufferPointer { bytes in
+            _ = crypto_auth_hmacsha256_update(&state, bytes.baseAddress, UInt64(bytes.count))
+        }
         crypto_auth_hmacsha256_final(&state, &code)
         sodium_memzero(&state, MemoryLayout.size(ofValue: state))
         return code
@@ -49,23 +56,29 @@ enum Sodium {
 
     /// Reads base64 for URLs without padding; nil for any other character or stray bits.
     static func bytes(base64URL text: some Collection<UInt8>) -> [UInt8]? {
+        text.withContiguousStorageIfAvailable(decoded)
+            ?? Array(text).withUnsafeBufferPointer(decoded)
+    }
+
+    private static func decoded(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         precondition(isReady)
-        let characters = text.map { CChar(bitPattern: $0) }
-        var bytes = [UInt8](repeating: 0, count: characters.count * 3 / 4 + 1)
-        var count = 0
-        let status = sodium_base642bin(
-            &bytes,
-            bytes.count,
-            characters,
-            characters.count,
-            nil,
-            &count,
-            nil,
-            sodium_base64_VARIANT_URLSAFE_NO_PADDING
-        )
-        guard status == 0 else { return nil }
-        bytes.removeLast(bytes.count - count)
-        return bytes
+        var isValid = false
+        let bytes = [UInt8](unsafeUninitializedCapacity: text.count * 3 / 4 + 1) { buffer, count in
+            guard let start = buffer.baseAddress else { return }
+            let status = sodium_base642bin(
+                start,
+                buffer.count,
+                UnsafeRawPointer(text.baseAddress)?.assumingMemoryBound(to: CChar.self),
+                text.count,
+                nil,
+                &count,
+                nil,
+                sodium_base64_VARIANT_URLSAFE_NO_PADDING
+            )
+            isValid = status == 0
+            if !isValid { count = 0 }
+        }
+        return isValid ? bytes : nil
     }
 
     /// Bytes that nobody can guess.

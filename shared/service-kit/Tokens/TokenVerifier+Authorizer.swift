@@ -72,11 +72,12 @@ extension TokenVerifier: Authorizer {
 private func bearerToken(in headers: HTTPHeaders) -> String? {
     let lines = headers.values("Authorization")
     guard lines.count == 1, let line = lines.first else { return nil }
-    let parts = line.utf8.split(separator: 0x20, omittingEmptySubsequences: false)
-    guard parts.count == 2, !parts[1].isEmpty, Substring(parts[0]).lowercased() == "bearer" else {
+    let scheme = line.utf8.prefix { $0 != 0x20 }
+    let token = line.utf8.dropFirst(scheme.count + 1)
+    guard !token.isEmpty, !token.contains(0x20), Substring(scheme).lowercased() == "bearer" else {
         return nil
     }
-    return String(Substring(parts[1]))
+    return String(Substring(token))
 }
 
 extension HTTPError {

@@ -60,7 +60,7 @@ public struct TokenVerifier: Sendable {
     private let revocation: RevocationCheck
     private let refusals: [TokenFault: Counter]
     /// The encoded headers of our own tokens, which then need no JSON reader.
-    private let knownHeaders: [String: KeyID]
+    private let knownHeaders: [(header: [UInt8], id: KeyID)]
 
     /// Makes a verifier.
     ///
@@ -91,11 +91,9 @@ public struct TokenVerifier: Sendable {
         let ids = ring.families.flatMap { family in
             KeyRing.accepted(around: ring.generation).map { KeyID(family, generation: $0) }
         }
-        knownHeaders = Dictionary(
-            uniqueKeysWithValues: ids.map { id in
-                (Sodium.base64URL(Array(CompactToken.header(of: id).utf8)), id)
-            }
-        )
+        knownHeaders = ids.map { id in
+            (Array(Sodium.base64URL(Array(CompactToken.header(of: id).utf8)).utf8), id)
+        }
     }
 
     /// Checks a token and reads its claims.
@@ -119,16 +117,18 @@ public struct TokenVerifier: Sendable {
 
     private func verified(_ token: String) throws(TokenFault) -> TokenClaims {
         guard token.utf8.count <= Self.tokenByteLimit else { throw .tooLong }
-        let parts = token.utf8.split(separator: 0x2E, omittingEmptySubsequences: false)
-            .map { Substring($0) }
-        guard parts.count == 3 else { throw .malformed }
-        let id = try keyID(in: parts[0])
+        let bytes = Array(token.utf8)
+        guard let first = bytes.firstIndex(of: 0x2E), let last = bytes.lastIndex(of: 0x2E),
+            first < last, !bytes[(first + 1)..<last].contains(0x2E)
+        else { throw .malformed }
+        let id = try keyID(in: bytes[..<first])
         guard let key = id.map({ ring.key($0) }) ?? ring.rawKey else { throw .unknownKey }
-        guard let given = Sodium.bytes(base64URL: parts[2].utf8) else { throw .malformed }
-        let signed = token.utf8.prefix(parts[0].utf8.count + 1 + parts[1].utf8.count)
-        let expected = Sodium.authenticationCode(of: Array(signed), key: key)
+        guard let given = Sodium.bytes(base64URL: bytes[(last + 1)...]) else { throw .malformed }
+        let expected = Sodium.authenticationCode(of: bytes[..<last], key: key)
         guard Sodium.areEqual(given, expected) else { throw .signature }
-        guard let payload = Sodium.bytes(base64URL: parts[1].utf8) else { throw .malformed }
+        guard let payload = Sodium.bytes(base64URL: bytes[(first + 1)..<last]) else {
+            throw .malformed
+        }
         let claims = try checked(payload)
         let family = KeyFamily(of: claims.role)
         if let id {
@@ -140,9 +140,9 @@ public struct TokenVerifier: Sendable {
     }
 
     /// The key that the header names; nil when it names none.
-    private func keyID(in header: Substring) throws(TokenFault) -> KeyID? {
-        if let id = knownHeaders[String(header)] { return id }
-        guard let bytes = Sodium.bytes(base64URL: header.utf8),
+    private func keyID(in header: ArraySlice<UInt8>) throws(TokenFault) -> KeyID? {
+        if let known = knownHeaders.first(where: { $0.header[...] == header }) { return known.id }
+        guard let bytes = Sodium.bytes(base64URL: header),
             let fields = try? JSONDecoder().decode(HeaderFields.self, from: Data(bytes))
         else { throw .malformed }
         guard fields.alg == "HS256", fields.crit == nil else { throw .algorithm }

@@ -134,6 +134,15 @@ import Testing
         #expect(store.data(for: AccountSession.key) == nil)
     }
 
+    @Test(arguments: ["", "a b", "a\\r\\nX-Role: admin", "ä"])
+    func `takes nothing for a token that cannot stand in a header`(token: String) async throws {
+        let body = Self.tokens(1).replacing("_token\":\"a1", with: "_token\":\"\(token)")
+        await #expect(throws: CompanionError.decoding("the token is no token")) {
+            try await signedIn(ScriptedTransport(.answer(200, body)))
+        }
+        #expect(store.data(for: AccountSession.key) == nil)
+    }
+
     @Test func `does not sign in with a wrong password`() async throws {
         let transport = ScriptedTransport(
             .answer(401, #"{"error":"invalid email or password","code":"login.refused"}"#)

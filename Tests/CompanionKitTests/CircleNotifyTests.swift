@@ -133,6 +133,67 @@ import Testing
         #expect(shelf.bodies == ["ann arrived at Home"])
     }
 
+    static func live(_ event: CircleEvent) -> LivePlaceEvent {
+        LivePlaceEvent(
+            circleID: Groups.circle,
+            riderID: event.riderID,
+            placeID: event.placeID,
+            placeName: event.placeName,
+            kind: event.kind,
+            timestampMilliseconds: event.occurredAt.milliseconds
+        )
+    }
+
+    @Test func `does not show live what it has caught up on`() async throws {
+        try await notifications.catchUp()
+        await notifications.announce(Self.live(CircleNotifyPolicyTests.event(7)))
+        #expect(shelf.bodies == ["ann arrived at Home"])
+    }
+
+    @Test func `shows once what comes live while it catches up`() async throws {
+        server.change { [notifications] world in
+            world.meanwhile = (
+                "/api/circles/\(Groups.circle)/events",
+                { await notifications.announce(Self.live(CircleNotifyPolicyTests.event(7))) }
+            )
+        }
+        try await notifications.catchUp()
+        #expect(shelf.bodies == ["ann arrived at Home"])
+        await notifications.announce(Self.live(CircleNotifyPolicyTests.event(7)))
+        #expect(shelf.bodies == ["ann arrived at Home"])
+    }
+
+    @Test func `two that catch up together show it once`() async throws {
+        server.change { [notifications] world in
+            world.meanwhile = (
+                "/api/circles/\(Groups.circle)/events", { try? await notifications.catchUp() }
+            )
+        }
+        try await notifications.catchUp()
+        #expect(shelf.bodies == ["ann arrived at Home"])
+    }
+
+    @Test func `keeps quiet about a circle that is muted meanwhile`() async throws {
+        server.change { [notifications] world in
+            world.meanwhile = (
+                "/api/circles/\(Groups.circle)/events",
+                { await notifications.setMuted(true, circle: Groups.circle) }
+            )
+        }
+        try await notifications.catchUp()
+        try await notifications.catchUp()
+        #expect(shelf.bodies.isEmpty)
+    }
+
+    @Test func `shows nobody's news to who signs in meanwhile`() async throws {
+        server.change { [session] world in
+            world.meanwhile = ("/api/circles", { session.signIn(People.bob) })
+        }
+        try await notifications.catchUp()
+        #expect(shelf.bodies.isEmpty)
+        #expect(server.requests("GET", "/api/circles/\(Groups.circle)/events").isEmpty)
+    }
+
     @Test func `keeps muted circles and the own moves quiet`() async throws {
         let own = LivePlaceEvent(
             circleID: Groups.circle,

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CompanionKit
@@ -149,6 +150,76 @@ import Testing
         try await tick(0, 0)
         try await tick(0, 60)
         #expect(kinds == ["arrive"])
+    }
+
+    @Test(arguments: [People.bob, nil])
+    func `keeps no place of the last person for the system's fences`(next: AccountID?) async throws
+    {
+        try await tick(0, 0)
+        #expect(await presence.gateCandidates.count == 1)
+        session.signIn(next)
+        server.change { $0.failures = [("/api/circles", nil)] }
+        try await tick(0, 10)
+        #expect(await presence.gateCandidates.isEmpty)
+    }
+
+    @Test func `announces nothing in the name of who signs in during a tick`() async throws {
+        try await tick(0, 0)
+        server.change { [session] world in
+            world.meanwhile = (
+                "/api/circles/\(Groups.circle)/places", { session.signIn(People.bob) }
+            )
+        }
+        try await tick(0, 60)
+        #expect(kinds == [])
+        let late = CircleEvents(
+            api: CompanionAPI(transport: server, session: session),
+            store: store,
+            account: People.me
+        )
+        #expect(await late.pendingCount == 1)
+        try await late.flush()
+        #expect(kinds == [])
+        session.signIn(People.me)
+        try await late.flush()
+        #expect(kinds == ["arrive"])
+    }
+
+    @Test func `lets one tick after the other decide`() async throws {
+        try await tick(0, 0)
+        let other = Once()
+        server.change { [presence, start] world in
+            // A background refresh comes while the places are fetched, and sees the way out.
+            world.meanwhile = (
+                "/api/circles/\(Groups.circle)/places",
+                {
+                    other.start {
+                        _ = try await presence.tick(
+                            Places.reading(500, at: start.addingTimeInterval(61)),
+                            age: .zero,
+                            now: start.addingTimeInterval(61)
+                        )
+                    }
+                    // Long enough for a tick that does not wait.
+                    for _ in 0..<1000 { await Task.yield() }
+                }
+            )
+        }
+        try await tick(0, 60)
+        try await other.end()
+        #expect(kinds == ["arrive", "depart"])
+        #expect(await presence.events()?.suppressions == [])
+    }
+
+    /// A task that is begun in one place and awaited in another.
+    final class Once: Sendable {
+        private let task = Mutex<Task<Void, any Error>?>(nil)
+
+        func start(_ work: @escaping @Sendable () async throws -> Void) {
+            task.withLock { $0 = Task(operation: work) }
+        }
+
+        func end() async throws { try await task.withLock { $0 }?.value }
     }
 
     @Test func `forgets stays in circles that were left and keeps the others`() async throws {

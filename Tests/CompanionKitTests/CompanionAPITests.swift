@@ -145,6 +145,50 @@ import Testing
         #expect(stubborn.requests.count == 2)
     }
 
+    @Test func `sends nobody's token once somebody else has signed in`() async throws {
+        let transport = ScriptedTransport(.answer(200, "[]"))
+        session.meanwhile { [session] in session.signIn(People.bob) }
+        await #expect(throws: CompanionError.notSignedIn) {
+            _ = try await api(transport).groups(.circle)
+        }
+        await #expect(throws: CompanionError.notSignedIn) {
+            _ = try await api(transport).acting(as: People.me).groups(.circle)
+        }
+        #expect(transport.requests.isEmpty)
+        _ = try await api(transport).acting(as: People.bob).groups(.circle)
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `a row that cannot be read costs itself alone`() async throws {
+        let place = """
+            {"id":"\(Places.home)","ownerId":"\(People.ann)","name":"Home","radiusMeters":150,
+             "place":{"lat":46,"lon":14.5}}
+            """
+        let event = """
+            {"id":"\(Places.home)","seq":7,"placeId":"\(Places.home)","placeName":"Home",
+             "riderId":"\(People.ann)","kind":"arrive","timestampMs":5}
+            """
+        let fix = """
+            {"riderId":"\(People.ann)","latitude":46,"longitude":14.5,"timestampMs":5}
+            """
+        let transport = ScriptedTransport(
+            .answer(200, #"{"places":[\#(place.replacing("46", with: "1e999")),\#(place),null]}"#),
+            .answer(200, #"{"events":[\#(event.replacing("arrive", with: "nap")),\#(event),{}]}"#),
+            .answer(200, #"{"fixes":[5,\#(fix)]}"#)
+        )
+        #expect(try await api(transport).places(in: Groups.circle).map(\.id) == [Places.home])
+        #expect(try await api(transport).events(in: Groups.circle).map(\.sequence) == [7])
+        #expect(try await api(transport).fixes(in: Groups.circle).map(\.riderID) == [People.ann])
+    }
+
+    @Test(arguments: [Int64.min, -1, 0, 1_800_000_000_123, .max])
+    func `any instant of the wire goes back to it`(milliseconds: Int64) {
+        // A date is a number of seconds with 53 bits: far away they are coarse.
+        let back = Date(milliseconds: milliseconds).milliseconds
+        let tolerance = milliseconds.magnitude > 1 << 50 ? 4096.0 : 0
+        #expect(abs(Double(back) - Double(milliseconds)) <= tolerance)
+    }
+
     @Test func `sends nothing while nobody is signed in`() async throws {
         session.signIn(nil)
         let transport = ScriptedTransport(.answer(200, "[]"))

@@ -161,6 +161,38 @@ extension ConvoyRelayTests {
         try await running.value
     }
 
+    @Test func `opens no connection with the token of who signs in meanwhile`() async throws {
+        await relay.setConvoy(LiveGroup(id: Groups.convoy))
+        session.meanwhile { [session] in session.signIn(People.bob) }
+        try await relay.run()
+        #expect(server.bearers.isEmpty)
+        #expect(await relay.snapshot == RelaySnapshot())
+    }
+
+    @Test func `sends no one else's token over a connection`() async throws {
+        session.set(tokens: ["mine", "theirs"], expiresAt: clock.now.addingTimeInterval(30))
+        let (connection, running) = await joined()
+        session.meanwhile { [session] in session.signIn(People.bob) }
+        await clock.pass(ConvoyRelay.housekeepingInterval)
+        try await running.value
+        #expect(connection.sent.compactMap { $0["type"]?.text } == ["join"])
+        #expect(session.refused == ["mine"])
+    }
+
+    @Test func `an old answer about the session overtakes no new one`() async throws {
+        let slow = SlowSession(session)
+        let relay = ConvoyRelay(socket: server, session: slow, clock: clock)
+        await relay.setConvoy(LiveGroup(id: Groups.otherConvoy))
+        slow.holdNext()
+        let early = Task { await relay.checkSession() }
+        await slow.isHolding()
+        session.signIn(People.me)
+        await relay.setConvoy(LiveGroup(id: Groups.convoy))
+        slow.letGo()
+        await early.value
+        #expect(await relay.snapshot.convoyID == Groups.convoy)
+    }
+
     // MARK: - Tokens
 
     @Test func `asks for a fresh token after one that was refused`() async throws {

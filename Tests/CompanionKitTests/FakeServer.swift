@@ -19,6 +19,8 @@ final class FakeServer: CompanionTransport {
         var failures: [(path: String, status: Int?)] = []
         /// The answer arrives at the server and gets lost on the way back.
         var losesAnswers = false
+        /// What happens while a path is answered, once.
+        var meanwhile: (path: String, action: @Sendable () async -> Void)?
     }
 
     private struct State {
@@ -45,8 +47,16 @@ final class FakeServer: CompanionTransport {
 
     func send(_ request: CompanionRequest, serverURL: URL) async throws -> CompanionResponse {
         try Task.checkCancellation()
-        return try state.withLock { state in
+        let meanwhile = state.withLock { state in
             state.requests.append(request)
+            guard state.world.meanwhile?.path == request.path else {
+                return nil as (@Sendable () async -> Void)?
+            }
+            defer { state.world.meanwhile = nil }
+            return state.world.meanwhile?.action
+        }
+        await meanwhile?()
+        return try state.withLock { state in
             if let failure = state.world.failures.first(where: { request.path == $0.path }) {
                 guard let status = failure.status else { throw Failure() }
                 return CompanionResponse(

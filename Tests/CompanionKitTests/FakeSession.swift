@@ -14,6 +14,7 @@ final class FakeSession: SessionProvider {
         var expiresAt: Date?
         var refused: [String] = []
         var failure: CompanionError?
+        var meanwhile: (@Sendable () -> Void)?
     }
 
     private let content: Mutex<State>
@@ -32,7 +33,12 @@ final class FakeSession: SessionProvider {
     }
 
     func token(replacing refused: String?) throws -> BearerToken {
-        try content.withLock { content in
+        let meanwhile = content.withLock { content in
+            defer { content.meanwhile = nil }
+            return content.meanwhile
+        }
+        meanwhile?()
+        return try content.withLock { content in
             if let failure = content.failure { throw failure }
             guard content.account != nil else { throw CompanionError.notSignedIn }
             if let refused {
@@ -56,6 +62,11 @@ final class FakeSession: SessionProvider {
             content.tokens = tokens
             content.expiresAt = expiresAt
         }
+    }
+
+    /// Does something while a token is asked for.
+    func meanwhile(_ action: @escaping @Sendable () -> Void) {
+        content.withLock { $0.meanwhile = action }
     }
 
     func fail(with error: CompanionError?) { content.withLock { $0.failure = error } }

@@ -77,6 +77,13 @@ import Testing
         #expect(evaluator.timeToArrival(now: start.addingTimeInterval(60)) == nil)
     }
 
+    @Test mutating func `a clock that was set back puts no arrival off by as much`() {
+        _ = kinds(0, 0)
+        #expect(kinds(0, -3600) == [])
+        #expect(kinds(0, -3541) == [])
+        #expect(kinds(0, -3540) == [.arrive])
+    }
+
     @Test mutating func `keeps a departure that was announced elsewhere to itself`() {
         _ = kinds(0, 0)
         _ = kinds(0, 60)

@@ -78,6 +78,35 @@ import Testing
         await running.value
     }
 
+    @Test func `lets go of the stream when parked before the first fix`() async throws {
+        let running = Task { await sync.run() }
+        await feed.isOpen(true)
+        await sync.setParked(true)
+        // The parked tick asks for one fix, and gives up.
+        await clock.pass(CircleSync.fixPatience)
+        await feed.isOpen(false)
+        await clock.sleeper(of: CirclePresence.parkedInterval)
+        running.cancel()
+        await running.value
+    }
+
+    @Test func `tracks at once when the ride begins during a parked tick`() async throws {
+        await sync.setParked(true)
+        let running = Task { await sync.run() }
+        await feed.isOpen(true)
+        await clock.sleeper(of: CircleSync.fixPatience)
+        await sync.setParked(false)
+        feed.yield(reading())
+        while !feed.intervals.contains(CirclePresence.activeInterval) {
+            await feed.isOpen(true)
+            await Task.yield()
+        }
+        feed.yield(reading())
+        await clock.sleeper(of: CirclePresence.activeInterval)
+        running.cancel()
+        await running.value
+    }
+
     @Test func `makes do with the last fix when no fresh one comes`() async throws {
         let first = Task { try await sync.tickOnce() }
         await feed.isOpen(true)

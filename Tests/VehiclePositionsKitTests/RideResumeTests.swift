@@ -170,6 +170,34 @@ import Testing
         #expect(journal.load() == nil)
     }
 
+    @Test func `an old ride is forgotten, whichever server's it was`() async throws {
+        try await leaveBehind()
+        let other = try #require(URL(string: "https://other.example"))
+        let elsewhere = try process(later: 607) { $0.serverURL = other }
+        #expect(try await elsewhere.reporter.resume() == nil)
+        #expect(journal.load() == nil)
+    }
+
+    @Test func `numbers that no ride has are no trouble`() async throws {
+        try await leaveBehind()
+        let saved = try #require(journal.load())
+        var kept = try JSONDecoder().decode(KeptRide.self, from: saved)
+        kept.pointsAccepted = .max
+        for time in [Int64.min, .max, .min] {
+            var position = kept.positions[0]
+            position.timestamp = time
+            kept.positions.append(position)
+        }
+        journal.save(try JSONEncoder().encode(kept))
+        let next = try process(later: 9)
+        let stream = try #require(try await next.reporter.resume())
+        await next.locations.feed(next.fixes(1))
+        await next.clock.pass(.seconds(5))
+        await next.clock.sleeper(of: .seconds(5))
+        await next.reporter.end()
+        #expect(await stream.ending() == .userRequested)
+    }
+
     @Test func `a ride that ended leaves nothing, whoever ended it`() async throws {
         let ended = try process()
         _ = try await ended.start()

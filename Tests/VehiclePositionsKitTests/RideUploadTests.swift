@@ -160,6 +160,19 @@ import Testing
         #expect(ride.store.load()?.installationID == installation)
     }
 
+    @Test func `keeps the token of another call that registered anew meanwhile`() async throws {
+        let ride = try RideFixture()
+        await ride.transport.always(.positions, .answer(401, "{}"))
+        let stream = try await ride.start()
+        var fresh = try #require(ride.store.load())
+        fresh.token = "token-2"
+        ride.store.save(fresh)
+        await ride.locations.feed(ride.fixes(1))
+        await ride.clock.pass(.seconds(5))
+        #expect(await stream.ending() == .serverRestart)
+        #expect(ride.store.load()?.token == "token-2")
+    }
+
     @Test(arguments: [
         ("15", 15), ("5", 5), ("0", 1), ("-7", 1), ("99999", 60), ("1e99", 5), ("\"x\"", 5),
         ("null", 5), ("[]", 5),

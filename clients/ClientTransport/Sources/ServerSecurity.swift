@@ -46,6 +46,11 @@ package enum ServerSecurity: Sendable {
         return url
     }
 
+    /// Whether a text can stand in a header as a token: a line break in it would begin another one.
+    package static func isToken(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { (0x21...0x7e).contains($0) }
+    }
+
     /// Whether a redirect may carry the token along.
     package static func isSameOrigin(_ first: URL?, _ second: URL?) -> Bool {
         guard let first = first.flatMap(origin), let second = second.flatMap(origin) else {

@@ -18,6 +18,17 @@ public struct RiderCredentials: Sendable, Codable, Equatable {
     }
 }
 
+extension RiderCredentials: CustomStringConvertible, CustomReflectable {
+    /// The installation; a token has no place in a log.
+    public var description: String {
+        "RiderCredentials(installationID: \(installationID), riderID: \(riderID ?? "nil"), "
+            + "token: \(token == nil ? "nil" : "hidden"))"
+    }
+
+    /// Nothing that ``description`` does not say.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
 /// Keeps the installation's credentials between launches.
 public protocol CredentialStore: Sendable {
     /// The stored credentials, nil when there are none.

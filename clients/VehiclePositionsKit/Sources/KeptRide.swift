@@ -21,6 +21,8 @@ struct KeptRide: Codable {
 
     /// Between two savings while positions come.
     static let cadenceSeconds = 5.0
+    /// No ride has more points; a number beyond it was not written by this kit.
+    static let pointLimit = 1_000_000
 
     var serverURL: URL
     var riderID: String?

@@ -19,13 +19,16 @@ extension RideReporter {
         guard ride == nil, let journal = configuration.journal, let data = journal.load() else {
             return nil
         }
-        let decoded = try? JSONDecoder().decode(KeptRide.self, from: data)
-        // Another server's ride may be another reporter's.
-        if let decoded, decoded.serverURL != configuration.serverURL { return nil }
-        let credentials = credentialStore.load()
-        guard let kept = decoded, kept.isFresh(at: clock.now), let token = credentials?.token,
-            credentials?.riderID == kept.riderID
+        guard let kept = try? JSONDecoder().decode(KeptRide.self, from: data),
+            kept.isFresh(at: clock.now)
         else {
+            journal.clear()
+            return nil
+        }
+        // Another server's ride may be another reporter's.
+        guard kept.serverURL == configuration.serverURL else { return nil }
+        let credentials = credentialStore.load()
+        guard let token = credentials?.token, credentials?.riderID == kept.riderID else {
             journal.clear()
             return nil
         }
@@ -40,7 +43,9 @@ extension RideReporter {
             failureTimeout: configuration.uploadFailureTimeout,
             honorsRetryAfter: configuration.honorsRetryAfter
         )
-        for position in kept.positions { uploads.append(position, now: clock.now) }
+        for position in kept.positions.suffix(SampleBuffer.limit) {
+            uploads.append(position, now: clock.now)
+        }
         uploads.follow(kept.intervalSeconds)
         install(
             RideAddress(rideID: kept.rideID, token: token, acceptsGzip: kept.acceptsGzip),
@@ -54,7 +59,7 @@ extension RideReporter {
             ),
             events: events
         )
-        ride?.pointsAccepted = max(0, kept.pointsAccepted)
+        ride?.pointsAccepted = min(max(0, kept.pointsAccepted), KeptRide.pointLimit)
         return stream
     }
 

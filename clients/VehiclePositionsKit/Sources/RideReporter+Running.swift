@@ -85,7 +85,7 @@ extension RideReporter {
         case .endedByServer(let reason):
             await finish(number, reason, isDecidedByServer: true)
         case .unauthorized:
-            forgetToken()
+            forgetToken(address.token)
             await finish(number, .serverRestart, isDecidedByServer: true)
         case .giveUp:
             await finish(number, .networkFailure)

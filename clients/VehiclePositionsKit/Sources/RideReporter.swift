@@ -116,11 +116,12 @@ public actor RideReporter {
         announcingTo events: AsyncStream<RideEvent>.Continuation?,
         _ call: @Sendable (_ token: String) async throws -> Answer
     ) async throws -> Answer {
+        let token = try await token(announcingTo: events)
         do {
-            return try await call(try await token(announcingTo: events))
+            return try await call(token)
         } catch RideError.notAuthorized {
-            forgetToken()
-            return try await call(try await token(announcingTo: events))
+            forgetToken(token)
+            return try await call(try await self.token(announcingTo: events))
         }
     }
 
@@ -143,9 +144,11 @@ public actor RideReporter {
         return answer.token
     }
 
-    /// The installation stays; only its proof is gone.
-    func forgetToken() {
-        guard var credentials = credentialStore.load() else { return }
+    /// Forgets a token that was refused; the installation stays, only its proof is gone.
+    ///
+    /// Another call may have registered anew meanwhile: its token is not the refused one.
+    func forgetToken(_ refused: String) {
+        guard var credentials = credentialStore.load(), credentials.token == refused else { return }
         credentials.token = nil
         credentialStore.save(credentials)
     }

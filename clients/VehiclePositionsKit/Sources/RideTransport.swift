@@ -33,6 +33,14 @@ public struct RiderRequest: Sendable, Equatable {
     }
 }
 
+extension RiderRequest: CustomStringConvertible, CustomReflectable {
+    /// The method and the path; token, positions and installation have no place in a log.
+    public var description: String { "\(method) \(path)" }
+
+    /// Nothing that ``description`` does not say.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
 /// The server's answer to a ``RiderRequest``.
 public struct RiderResponse: Sendable, Equatable {
     /// The HTTP status.

@@ -29,9 +29,7 @@ struct RiderClient: Sendable {
             body: body,
             token: nil
         )
-        // It becomes a header: a line break in it would begin another one.
-        guard !answer.token.isEmpty, answer.token.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
-        else {
+        guard ServerSecurity.isToken(answer.token) else {
             throw RideError.decoding("the token is no token")
         }
         return answer

@@ -78,7 +78,10 @@ struct UploadSchedule: Sendable {
     /// second counts, so that a report is as large as before. The position that ends the ride counts
     /// always.
     mutating func append(_ position: RiderPosition, now: Date, isLast: Bool = false) {
-        if let latest, !isLast, (0..<spacing).contains(Double(position.timestamp - latest)) {
+        // As numbers that cannot overflow: a journal may hold any time.
+        if let latest, !isLast,
+            (0..<spacing).contains(Double(position.timestamp) - Double(latest))
+        {
             return
         }
         latest = position.timestamp

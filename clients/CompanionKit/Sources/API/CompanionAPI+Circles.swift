@@ -15,9 +15,9 @@ extension CompanionAPI {
         var timestampMs: Int64
         var clientEventId: EventID
     }
-    private struct Fixes: Decodable { var fixes: [MemberFix] }
-    private struct Places: Decodable { var places: [CirclePlace] }
-    private struct Events: Decodable { var events: [CircleEvent] }
+    private struct Fixes: Decodable { var fixes: TolerantList<MemberFix> }
+    private struct Places: Decodable { var places: TolerantList<CirclePlace> }
+    private struct Events: Decodable { var events: TolerantList<CircleEvent> }
     private struct NewID: Decodable { var id: PlaceID }
 
     // MARK: - Fixes
@@ -46,7 +46,7 @@ extension CompanionAPI {
     /// - Throws: ``CompanionError``.
     public func fixes(in circle: GroupID) async throws -> [MemberFix] {
         let answer: Fixes = try await get("/api/circles/\(circle)/positions")
-        return answer.fixes
+        return answer.fixes.elements
     }
 
     private static func body(_ reading: LocationReading) -> Fix {
@@ -87,7 +87,7 @@ extension CompanionAPI {
     /// - Throws: ``CompanionError``.
     public func places(in circle: GroupID) async throws -> [CirclePlace] {
         let answer: Places = try await get("/api/circles/\(circle)/places")
-        return answer.places
+        return answer.places.elements
     }
 
     /// Takes a place of the caller's back.
@@ -143,6 +143,6 @@ extension CompanionAPI {
             "/api/circles/\(circle)/events",
             query: ["after": String(sequence)]
         )
-        return answer.events
+        return answer.events.elements
     }
 }

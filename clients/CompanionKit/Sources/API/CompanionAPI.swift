@@ -7,6 +7,8 @@ internal import Foundation
 public struct CompanionAPI: Sendable {
     let transport: any CompanionTransport
     let session: any SessionProvider
+    /// Whose calls these are; nil for whoever is signed in.
+    private let caller: AccountID?
 
     /// Makes the calls.
     ///
@@ -14,8 +16,22 @@ public struct CompanionAPI: Sendable {
     ///   - transport: Carries them.
     ///   - session: Says who calls.
     public init(transport: any CompanionTransport, session: any SessionProvider) {
+        self.init(transport: transport, session: session, caller: nil)
+    }
+
+    private init(
+        transport: any CompanionTransport,
+        session: any SessionProvider,
+        caller: AccountID?
+    ) {
         self.transport = transport
         self.session = session
+        self.caller = caller
+    }
+
+    /// The calls of one account: none goes out in the name of somebody else who has signed in.
+    func acting(as account: AccountID) -> CompanionAPI {
+        CompanionAPI(transport: transport, session: session, caller: account)
     }
 
     // MARK: - Sending
@@ -54,26 +70,37 @@ public struct CompanionAPI: Sendable {
         query: [String: String] = [:],
         body: Data? = nil
     ) async throws -> CompanionResponse {
-        guard let account = await session.state().account else { throw CompanionError.notSignedIn }
-        let token = try await session.token(replacing: nil)
+        let state = await session.state()
+        guard let account = state.account, caller == nil || caller == account.id else {
+            throw CompanionError.notSignedIn
+        }
+        let token = try await token(replacing: nil, in: state)
         var request = CompanionRequest(
             method: method,
             path: path,
             query: query,
             body: body,
-            bearerToken: token.text
+            bearerToken: token
         )
         var response = try await transport.answer(to: request, from: account.serverURL)
         if response.status == 401 {
-            request.bearerToken = try await session.token(replacing: token.text).text
-            // Someone else may have signed in meanwhile: their token is not for this call.
-            guard await session.state().account == account else {
-                throw CompanionError.notSignedIn
-            }
+            request.bearerToken = try await self.token(replacing: token, in: state)
             response = try await transport.answer(to: request, from: account.serverURL)
         }
         guard response.status != 401 else { throw CompanionError.notSignedIn }
         return try WireCoding.accepted(response)
+    }
+
+    /// A token of the session in which a call began.
+    ///
+    /// Someone else may sign in meanwhile, on another server: their token is not for this call.
+    private func token(
+        replacing refused: String?,
+        in state: SessionState
+    ) async throws -> String {
+        let token = try await session.token(replacing: refused)
+        guard await session.state() == state else { throw CompanionError.notSignedIn }
+        return token.text
     }
 }
 

@@ -1,3 +1,4 @@
+internal import ClientTransport
 public import Foundation
 
 /// The kit's own session: signs in, keeps the tokens, refreshes them, signs out.
@@ -173,7 +174,11 @@ public actor AccountSession: SessionProvider {
         _ serverURL: URL
     ) async throws -> IssuedTokens {
         let response = try await transport.answer(to: request, from: serverURL)
-        return try WireCoding.read(try WireCoding.accepted(response))
+        let tokens: IssuedTokens = try WireCoding.read(try WireCoding.accepted(response))
+        guard ServerSecurity.isToken(tokens.accessToken) else {
+            throw CompanionError.decoding("the token is no token")
+        }
+        return tokens
     }
 
     private func keep(_ fresh: Stored) {

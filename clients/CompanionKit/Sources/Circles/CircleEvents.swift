@@ -20,7 +20,7 @@ public actor CircleEvents {
     ///   - store: Keeps the memory; each account has its own key in it.
     ///   - account: Who moves.
     public init(api: CompanionAPI, store: any CompanionStore, account: AccountID) {
-        self.api = api
+        self.api = api.acting(as: account)
         self.store = store
         key = "circle-events-\(account)"
         memory = store.value(CircleMemory.self, for: key) ?? CircleMemory()

@@ -152,26 +152,16 @@ extension CircleMemory: Codable {
         case suppressions
     }
 
-    /// A row that cannot be read costs itself alone.
-    private struct Row<Value: Decodable>: Decodable {
-        var value: Value?
-
-        init(from decoder: any Decoder) throws {
-            value = try? Value(from: decoder)
-        }
-    }
-
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         inside = try container.decodeIfPresent(Set<String>.self, forKey: .inside) ?? []
-        let pending = try container.decodeIfPresent([Row<Pending>].self, forKey: .pending)
-        self.pending = pending?.compactMap(\.value) ?? []
+        pending =
+            try container.decodeIfPresent(TolerantList<Pending>.self, forKey: .pending)?
+            .elements ?? []
         let suppressions = try container.decodeIfPresent(
-            [Row<Suppression>].self,
+            TolerantList<Suppression>.self,
             forKey: .suppressions
         )
-        self.suppressions = Array(
-            (suppressions?.compactMap(\.value) ?? []).prefix(Self.suppressionLimit)
-        )
+        self.suppressions = Array((suppressions?.elements ?? []).prefix(Self.suppressionLimit))
     }
 }

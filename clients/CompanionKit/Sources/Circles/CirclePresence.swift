@@ -24,6 +24,7 @@ public actor CirclePresence {
     private var evaluators: [GroupID: GeofenceEvaluator] = [:]
     private var interval = CirclePresence.activeInterval
     private var announcer: (account: AccountID, events: CircleEvents)?
+    private let ticks = SerialQueue()
 
     /// The places nearby, for the system's geofences; their crossings go to ``events()``.
     public private(set) var gateCandidates: [GateCandidate] = []
@@ -49,7 +50,7 @@ public actor CirclePresence {
 
     /// Runs one tick.
     ///
-    /// Ticks do not overlap: whoever drives them waits for each.
+    /// One that comes while another runs, as from a background refresh, waits for its end.
     ///
     /// - Parameters:
     ///   - reading: Where the phone was, and when by the wall clock.
@@ -61,11 +62,24 @@ public actor CirclePresence {
     ///   tried again at the next tick.
     public func tick(_ reading: LocationReading, age: Duration, now: Date) async throws -> Duration
     {
+        try await ticks.run { try await self.tickAlone(reading, age: age, now: now) }
+    }
+
+    private func tickAlone(
+        _ reading: LocationReading,
+        age: Duration,
+        now: Date
+    ) async throws -> Duration {
         let state = await session.state()
-        if let epoch, epoch != state.epoch { evaluators = [:] }
+        if let epoch, epoch != state.epoch {
+            evaluators = [:]
+            // Places of the last person are none of the next one's.
+            gateCandidates = []
+        }
         epoch = state.epoch
         guard let account = state.account else { return interval }
-        guard let circles = try await joinedCircles() else { return interval }
+        let api = api.acting(as: account.id)
+        guard let circles = try await joinedCircles(api) else { return interval }
         let sharing = circles.filter { $0.isShared(by: account.id) }
         interval = sharing.isEmpty ? Self.idleInterval : Self.activeInterval
         let joined = Set(circles.map(\.id))
@@ -76,13 +90,14 @@ public actor CirclePresence {
             gateCandidates = []
             return interval
         }
-        try await isolated { try await self.api.postFix(reading) }
+        try await isolated { try await api.postFix(reading) }
         try await events.flush()
         guard age <= Self.trustedAge else { return interval }
         var places: [(circle: GroupID, place: GeofencePlace)] = []
         for circle in sharing {
             let fences = try await isolated {
-                try await self.watch(circle.id, reading.coordinate, now: now, events)
+                let places = try await api.places(in: circle.id)
+                return try await self.watch(circle.id, reading.coordinate, now, places, events)
             }
             places += (fences ?? []).map { (circle.id, $0) }
         }
@@ -96,21 +111,21 @@ public actor CirclePresence {
     // MARK: - Steps
 
     /// The circles in which the caller is a member; nil when they cannot be had now.
-    private func joinedCircles() async throws -> [CompanionGroup]? {
-        try await isolated { try await self.api.groups(.circle) }?
+    private func joinedCircles(_ api: CompanionAPI) async throws -> [CompanionGroup]? {
+        try await isolated { try await api.groups(.circle) }?
             .filter { $0.status == .accepted }
     }
 
     /// Detects and announces what was crossed in one circle.
     ///
-    /// - Returns: The circle's places.
+    /// - Returns: Those of the circle's places that are somewhere.
     private func watch(
         _ circle: GroupID,
         _ position: Coordinate,
-        now: Date,
+        _ now: Date,
+        _ places: [CirclePlace],
         _ events: CircleEvents
     ) async throws -> [GeofencePlace] {
-        let places = try await api.places(in: circle)
         var evaluator = evaluators[circle] ?? GeofenceEvaluator()
         // What reconciling announces is old news to the evaluator.
         let left = try await events.reconcile(circle, at: position, places: places, now: now)

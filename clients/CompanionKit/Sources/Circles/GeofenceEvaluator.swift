@@ -106,7 +106,8 @@ public struct GeofenceEvaluator: Sendable {
             watch.candidateSince = nil
             return nil
         }
-        let since = watch.candidateSince ?? now
+        // A clock that was set back begins the stay anew, or it would last as much longer.
+        let since = min(watch.candidateSince ?? now, now)
         watch.candidateSince = since
         guard now.timeIntervalSince(since) >= dwell.seconds else { return nil }
         watch = Watch(isInside: true)

@@ -20,7 +20,7 @@ public protocol NotificationDelivery: Sendable {
 
 /// Tells a person of arrivals and departures in their circles, live and caught up, each once.
 public actor CircleNotifications {
-    /// Live events that are remembered, so that catching up does not repeat them.
+    /// Events that are remembered, so that catching up and the live connection do not repeat them.
     static let rememberedLimit = 64
     /// Whoever is not in the list any more.
     static let stranger = "Someone"
@@ -30,8 +30,22 @@ public actor CircleNotifications {
         /// The last event of each circle, by the server's number.
         var cursors: [String: Int64] = [:]
         var muted: Set<String> = []
-        /// Events shown live, oldest first.
+        /// Events shown lately, oldest first.
         var live: [String] = []
+
+        func isNews(_ name: String, in circle: GroupID) -> Bool {
+            !muted.contains(circle.description) && !live.contains(name)
+        }
+
+        mutating func note(_ names: [String]) {
+            live = (live + names).suffix(CircleNotifications.rememberedLimit)
+        }
+    }
+
+    /// What a circle answered.
+    private struct Found {
+        let circle: CompanionGroup
+        let events: [CircleEvent]
     }
 
     private let api: CompanionAPI
@@ -39,7 +53,7 @@ public actor CircleNotifications {
     private let store: any CompanionStore
     private let delivery: any NotificationDelivery
     private let clock: any CompanionClock
-    private var circles: [CompanionGroup] = []
+    private var circles: (account: AccountID, groups: [CompanionGroup])?
 
     /// Makes a teller.
     ///
@@ -82,28 +96,25 @@ public actor CircleNotifications {
     ///
     /// - Throws: ``CompanionError`` when the circles cannot be listed, `CancellationError`.
     public func catchUp() async throws {
-        guard let account = await session.state().account else { return }
-        circles = try await api.groups(.circle)
-        var told = told(account.id)
+        guard let account = await session.state().account?.id else { return }
+        let api = api.acting(as: account)
+        let groups = try await api.groups(.circle)
+        circles = (account, groups)
+        let told = told(account)
         let muted = Set(told.muted.compactMap { GroupID($0) })
-        var news: [CircleEvent] = []
-        var origins: [EventID: CompanionGroup] = [:]
-        for circle in CircleNotifyPolicy.circlesToDeliver(circles, muted: muted) {
-            let key = circle.id.description
+        var found: [Found] = []
+        for circle in CircleNotifyPolicy.circlesToDeliver(groups, muted: muted) {
             do {
-                let events = try await api.events(in: circle.id, after: told.cursors[key] ?? 0)
-                told.cursors[key] = events.map(\.sequence).max() ?? told.cursors[key]
-                for event in events { origins[event.id] = circle }
-                news += events.filter { !told.live.contains(Self.name($0, in: circle.id)) }
+                let known = told.cursors[circle.id.description] ?? 0
+                let events = try await api.events(in: circle.id, after: known)
+                found.append(Found(circle: circle, events: events))
             } catch is CancellationError {
                 throw CancellationError()
             } catch {
                 continue
             }
         }
-        // Before anything is shown: a crash may cost a notification, but never repeats one.
-        keep(told, account.id)
-        let plan = CircleNotifyPolicy.planCatchUp(news, for: account.id, now: clock.now)
+        let (plan, origins) = take(found, account)
         if plan.furtherCount > 0 { await delivery.deliver(Self.summary(plan.furtherCount)) }
         for event in plan.events {
             guard let circle = origins[event.id] else { continue }
@@ -121,17 +132,15 @@ public actor CircleNotifications {
 
     /// Shows an event that came over the live connection.
     public func announce(_ event: LivePlaceEvent) async {
-        guard let account = await session.state().account, event.riderID != account.id else {
-            return
-        }
-        var told = told(account.id)
+        guard let account = await session.state().account?.id, event.riderID != account,
+            let circle = await circle(event.circleID, of: account), circle.status == .accepted
+        else { return }
         let name = Self.name(event)
-        guard !told.muted.contains(event.circleID.description), !told.live.contains(name) else {
-            return
-        }
-        guard let circle = await circle(event.circleID), circle.status == .accepted else { return }
-        told.live = (told.live + [name]).suffix(Self.rememberedLimit)
-        keep(told, account.id)
+        // No wait from here to the note: nobody else shows it in between.
+        var told = told(account)
+        guard told.isNews(name, in: circle.id) else { return }
+        told.note([name])
+        keep(told, account)
         await delivery.deliver(
             notification(name, circle, event.riderID, event.kind, event.placeName)
         )
@@ -139,10 +148,50 @@ public actor CircleNotifications {
 
     // MARK: - Details
 
-    private func circle(_ id: GroupID) async -> CompanionGroup? {
-        if let known = circles.first(where: { $0.id == id }) { return known }
-        if let fresh = try? await api.groups(.circle) { circles = fresh }
-        return circles.first { $0.id == id }
+    /// Chooses what is still news and takes note of it.
+    ///
+    /// While the circles were asked, the live connection or another catch-up may have shown some.
+    /// Noted before anything is shown: a crash may cost a notification, but never repeats one.
+    private func take(
+        _ found: [Found],
+        _ account: AccountID
+    ) -> (plan: CircleNotifyPolicy.Plan, origins: [EventID: CompanionGroup]) {
+        var told = told(account)
+        var news: [CircleEvent] = []
+        var origins: [EventID: CompanionGroup] = [:]
+        for answer in found {
+            let circle = answer.circle
+            let key = circle.id.description
+            let known = told.cursors[key] ?? 0
+            let fresh = answer.events.filter { $0.sequence > known }
+            told.cursors[key] = fresh.map(\.sequence).max() ?? told.cursors[key]
+            for event in fresh where told.isNews(Self.name(event, in: circle.id), in: circle.id) {
+                origins[event.id] = circle
+                news.append(event)
+            }
+        }
+        let plan = CircleNotifyPolicy.planCatchUp(news, for: account, now: clock.now)
+        // The live connection may still be about to tell of them, too.
+        told.note(
+            plan.events.compactMap { event in
+                origins[event.id].map { Self.name(event, in: $0.id) }
+            }
+        )
+        keep(told, account)
+        return (plan, origins)
+    }
+
+    private func circle(_ id: GroupID, of account: AccountID) async -> CompanionGroup? {
+        if let known = known(id, of: account) { return known }
+        if let fresh = try? await api.acting(as: account).groups(.circle) {
+            circles = (account, fresh)
+        }
+        return known(id, of: account)
+    }
+
+    private func known(_ id: GroupID, of account: AccountID) -> CompanionGroup? {
+        guard let circles, circles.account == account else { return nil }
+        return circles.groups.first { $0.id == id }
     }
 
     private func notification(

@@ -12,6 +12,7 @@ public actor CircleSync {
     private let clock: any CompanionClock
     private var isParked = false
     private var pause: Task<Void, Never>?
+    private var tracked: LocationHub.Sink?
 
     /// Makes a driver.
     ///
@@ -30,10 +31,12 @@ public actor CircleSync {
     }
 
     /// Says whether the phone is parked; the next tick comes at once.
-    public func setParked(_ isParked: Bool) {
+    public func setParked(_ isParked: Bool) async {
         guard isParked != self.isParked else { return }
         self.isParked = isParked
         pause?.cancel()
+        // Whoever waits for a first fix would hold the stream for as long as none comes.
+        if isParked, let tracked { await hub.detach(tracked) }
     }
 
     /// Ticks until the task is cancelled.
@@ -42,7 +45,7 @@ public actor CircleSync {
             while true {
                 if isParked {
                     try await tickOnce()
-                    await wait(for: CirclePresence.parkedInterval)
+                    if isParked { await wait(for: CirclePresence.parkedInterval) }
                 } else {
                     try await track()
                 }
@@ -75,23 +78,29 @@ public actor CircleSync {
     /// Ticks from the stream until the phone is parked.
     private func track() async throws {
         let sink = await hub.attach(every: CirclePresence.activeInterval)
+        tracked = sink
         do {
-            var first = sink.fixes.makeAsyncIterator()
-            // Without a first fix there is nothing to tell; the wait ends with cancellation.
-            _ = await first.next()
-            while !isParked {
-                try Task.checkCancellation()
-                guard let fix = await hub.latest else { break }
-                let interval = try await tick(fix)
-                await hub.setInterval(interval, of: sink)
-                guard !isParked else { break }
-                await wait(for: interval)
-            }
+            if !isParked { try await track(sink) }
         } catch {
             await hub.detach(sink)
             throw error
         }
+        tracked = nil
         await hub.detach(sink)
+    }
+
+    private func track(_ sink: LocationHub.Sink) async throws {
+        var first = sink.fixes.makeAsyncIterator()
+        // Without a first fix there is nothing to tell; the wait ends with cancellation, or parked.
+        _ = await first.next()
+        while !isParked {
+            try Task.checkCancellation()
+            guard let fix = await hub.latest else { break }
+            let interval = try await tick(fix)
+            await hub.setInterval(interval, of: sink)
+            guard !isParked else { break }
+            await wait(for: interval)
+        }
     }
 
     private func tick(_ fix: LocationFix) async throws -> Duration {

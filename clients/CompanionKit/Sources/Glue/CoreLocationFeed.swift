@@ -92,7 +92,10 @@ public final class CoreLocationFeed: NSObject, LocationFeed, CLLocationManagerDe
         didUpdateLocations locations: [CLLocation]
     ) {
         let reader = state.withLock { $0.reader }
-        for location in locations { reader?.yield(LocationReading(location)) }
+        // With a negative accuracy the system says that the place is none.
+        for location in locations where location.horizontalAccuracy >= 0 {
+            reader?.yield(LocationReading(location))
+        }
     }
 
     /// Takes note of nothing: the system tries again by itself, and the app asks for permission.
@@ -100,14 +103,14 @@ public final class CoreLocationFeed: NSObject, LocationFeed, CLLocationManagerDe
 }
 
 extension LocationReading {
-    /// A reading of Core Location's, whose negative values mean unknown.
-    init(_ location: CLLocation) {
+    /// A reading of Core Location's, whose negative direction and speed mean unknown.
+    fileprivate init(_ location: CLLocation) {
         self.init(
             coordinate: Coordinate(
                 latitude: location.coordinate.latitude,
                 longitude: location.coordinate.longitude
             ),
-            accuracyMeters: location.horizontalAccuracy < 0 ? nil : location.horizontalAccuracy,
+            accuracyMeters: location.horizontalAccuracy,
             headingDegrees: location.course < 0 ? nil : location.course,
             speedKilometersPerHour: location.speed < 0 ? nil : location.speed * 3.6,
             measuredAt: location.timestamp

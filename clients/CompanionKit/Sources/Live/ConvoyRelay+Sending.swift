@@ -81,7 +81,7 @@ extension ConvoyRelay {
     }
 
     @discardableResult
-    private func send(_ frame: OutboundFrame) async -> Bool {
+    func send(_ frame: OutboundFrame) async -> Bool {
         guard let connection = live?.connection, state.isConnected else { return false }
         do {
             try await connection.send(frame.text)
@@ -104,21 +104,6 @@ extension ConvoyRelay {
             await closeFinishedSpin()
             await renewToken()
         }
-    }
-
-    /// The socket ends with its token unless a fresh one is sent.
-    private func renewToken() async {
-        let uptime = clock.uptime
-        guard let live, state.isConnected, let end = live.token.expiresAt,
-            end.timeIntervalSince(clock.now) < Self.tokenMargin.seconds,
-            live.renewalNotBefore <= uptime
-        else { return }
-        self.live?.renewalNotBefore = uptime + Self.tokenRetryInterval
-        guard let token = try? await session.token(replacing: live.token.text),
-            token.text != live.token.text
-        else { return }
-        self.live?.token = token
-        await send(.authenticate(token.text))
     }
 }
 

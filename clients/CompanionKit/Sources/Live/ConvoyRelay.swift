@@ -21,6 +21,8 @@ public actor ConvoyRelay {
 
     /// The open connection.
     struct Live {
+        /// Tells a connection from the one before it.
+        let number: Int
         let connection: any RelayConnection
         var token: BearerToken
         /// Groups whose join went out.
@@ -39,11 +41,12 @@ public actor ConvoyRelay {
 
     private let socket: any RelaySocket
     private let firstBackoff: ReconnectBackoff
-    private var epoch: Int?
-    private var isRunning = false
+    var epoch: Int?
+    var isRunning = false
+    private var connectionCount = 0
     private var pause: Task<Void, Never>?
     private var opening: Task<any RelayConnection, any Error>?
-    private var refusedToken: String?
+    var refusedToken: String?
     private var published = RelaySnapshot()
     private let snapshotReaders = Broadcast<RelaySnapshot>(limit: 1)
     let placeEventReaders = Broadcast<LivePlaceEvent>(limit: placeEventLimit)
@@ -187,6 +190,9 @@ public actor ConvoyRelay {
     /// - Returns: Whether it had worked, so that the next pause may be short.
     private func attempt() async -> Bool {
         guard let token = await freshToken() else { return false }
+        // Before it goes anywhere: it may be somebody else's by now, for another server.
+        await checkSession()
+        guard isWorthTrying else { return false }
         do {
             let connection = try await open(token)
             await checkSession()
@@ -194,7 +200,8 @@ public actor ConvoyRelay {
                 await connection.close()
                 return false
             }
-            live = Live(connection: connection, token: token)
+            connectionCount += 1
+            live = Live(number: connectionCount, connection: connection, token: token)
         } catch {
             note(error, token)
             return false
@@ -225,19 +232,6 @@ public actor ConvoyRelay {
         while let text = try await live?.connection.receive() {
             guard let frame = RelayFrame(text) else { continue }
             guard await take(frame) else { return }
-        }
-    }
-
-    private func freshToken() async -> BearerToken? {
-        do {
-            let token = try await session.token(replacing: refusedToken)
-            refusedToken = nil
-            guard !token.text.isEmpty else { throw RelayError.notSignedIn }
-            return token
-        } catch {
-            let isSignedOut = error as? CompanionError == .notSignedIn
-            state.lastError = RelayError.message(of: isSignedOut ? RelayError.notSignedIn : error)
-            return nil
         }
     }
 
@@ -278,22 +272,6 @@ public actor ConvoyRelay {
     }
 
     // MARK: - Details
-
-    /// Notices that somebody else signed in, or nobody is signed in any more.
-    ///
-    /// Everything that sends does so first, and so does a timer; an app that signs somebody out
-    /// calls it to have the connection closed at once.
-    public func checkSession() async {
-        let state = await session.state()
-        self.state.me = state.account?.id
-        defer { epoch = state.epoch }
-        guard let epoch, epoch != state.epoch else { return }
-        self.state.forgetAll()
-        lastSentAtUptime = nil
-        refusedToken = nil
-        publish()
-        if isRunning { await stop() }
-    }
 
     func publish() {
         let snapshot = state.snapshot

@@ -47,7 +47,12 @@ extension Duration {
 
 extension Date {
     /// POSIX milliseconds, as the wire carries instants.
-    var milliseconds: Int64 { Int64((timeIntervalSince1970 * 1000).rounded()) }
+    ///
+    /// Those that no wire can carry become the nearest that one can.
+    var milliseconds: Int64 {
+        let milliseconds = (timeIntervalSince1970 * 1000).rounded()
+        return Int64(exactly: milliseconds) ?? (milliseconds > 0 ? .max : .min)
+    }
 
     /// An instant of the wire.
     init(milliseconds: Int64) {

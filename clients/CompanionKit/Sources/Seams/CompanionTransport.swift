@@ -29,6 +29,14 @@ public struct CompanionRequest: Sendable, Equatable {
     }
 }
 
+extension CompanionRequest: CustomStringConvertible, CustomReflectable {
+    /// The method and the path; token, password and positions have no place in a log.
+    public var description: String { "\(method) \(path)" }
+
+    /// Nothing that ``description`` does not say.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
 /// The server's answer to a ``CompanionRequest``.
 public struct CompanionResponse: Sendable, Equatable {
     /// The HTTP status.

@@ -42,6 +42,14 @@ public struct BearerToken: Sendable, Equatable {
     }
 }
 
+extension BearerToken: CustomStringConvertible, CustomReflectable {
+    /// Not the token, which has no place in a log.
+    public var description: String { "BearerToken(hidden)" }
+
+    /// Nothing that ``description`` does not say.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
 /// Knows who is signed in and proves it; ``AccountSession`` is the kit's own.
 public protocol SessionProvider: Sendable {
     /// Who is signed in now.

@@ -11,7 +11,9 @@ internal import FoundationNetworking
 /// On Linux it needs a libcurl with WebSockets; Debian 12's has none, and every connection fails.
 public final class URLSessionRelaySocket: RelaySocket {
     /// An upgrade without an answer for this long fails.
-    static let upgradeTimeoutSeconds = 15.0
+    static let upgradeTimeout = Duration.seconds(15)
+    /// A connection on which nothing comes for this long fails; the answers to pings come before.
+    static let idleTimeoutSeconds = 70.0
     /// Between two pings; a connection that misses two answers is closed.
     static let pingInterval = Duration.seconds(20)
     static let missedPongLimit = 2
@@ -64,7 +66,7 @@ public final class URLSessionRelaySocket: RelaySocket {
         guard let url = components?.url else {
             throw RelayError.failed("the server URL cannot be completed")
         }
-        var request = URLRequest(url: url, timeoutInterval: Self.upgradeTimeoutSeconds)
+        var request = URLRequest(url: url, timeoutInterval: Self.idleTimeoutSeconds)
         request.setValue("Bearer \(bearer)", forHTTPHeaderField: "Authorization")
         return request
     }
@@ -91,6 +93,12 @@ private final class URLSessionRelayConnection: NSObject, RelayConnection, Sendab
         let session = URLSession(configuration: .ephemeral, delegate: self, delegateQueue: nil)
         let task = session.webSocketTask(with: request)
         task.maximumMessageSize = URLSessionRelaySocket.frameLimitBytes
+        // The request's own timeout would count on while the connection is quiet.
+        let deadline = Task {
+            try await Task.sleep(for: URLSessionRelaySocket.upgradeTimeout)
+            task.cancel()
+        }
+        defer { deadline.cancel() }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 state.withLock { state in
@@ -142,10 +150,19 @@ private final class URLSessionRelayConnection: NSObject, RelayConnection, Sendab
                 // The relay sends text alone; what else comes is none of ours.
                 if case .string(let text) = try await task.receive() { return text }
             } catch {
-                throw state.withLock { $0.closure } ?? error
+                let (closure, isOurs) = state.withLock { ($0.closure, $0.task == nil) }
+                if isOurs { return nil }
+                throw closure ?? Self.closure(of: task) ?? error
             }
         }
         return nil
+    }
+
+    /// Why the server closed, when the delegate is still to hear of it.
+    private static func closure(of task: URLSessionWebSocketTask) -> RelayError? {
+        guard task.closeCode != .invalid else { return nil }
+        let text = task.closeReason.map { String(decoding: $0, as: UTF8.self) } ?? ""
+        return .closed(code: task.closeCode.rawValue, reason: text)
     }
 
     func close() async {

@@ -41,24 +41,32 @@ import Verification
 
     /// The other phone is silent after each tenth fix in turn, for as long as its last match counts.
     private static func count(_ fixes: [RecordedFix], on journey: Journey, in tally: inout Tally) {
-        for last in stride(from: 9, to: fixes.count - 1, by: 10) {
-            var silent = session(2, on: journey, from: fixes[0])
-            var rider = session(1, on: journey, from: fixes[0])
-            for fix in fixes[...last] {
-                add(fix, to: &silent)
-                add(fix, to: &rider)
-            }
-            for fix in fixes[(last + 1)...] {
-                let now = fix.point.timestamp
-                guard now <= fixes[last].point.timestamp + 90 else { break }
-                add(fix, to: &rider)
-                let trusted = Member(rider, tier: .trusted)
-                let both = [trusted, Member(silent, tier: .new)]
-                guard !estimates(of: [trusted], at: now).isEmpty else { continue }
-                tally.alone += 1
-                tally.seed += estimates(of: both, at: now).count
-                tally.offered += estimates(of: both, at: now, thresholds: offered).count
-            }
+        var rider = session(1, on: journey, from: fixes[0])
+        var silent = session(2, on: journey, from: fixes[0])
+        for (index, fix) in fixes.enumerated() {
+            add(fix, to: &rider)
+            add(fix, to: &silent)
+            if index % 10 == 9 { count(fixes[(index + 1)...], rider, beside: silent, in: &tally) }
+        }
+    }
+
+    private static func count(
+        _ fixes: ArraySlice<RecordedFix>,
+        _ rider: Session,
+        beside silent: Session,
+        in tally: inout Tally
+    ) {
+        var rider = rider
+        let end = (silent.lastAcceptedAt ?? 0) + 90
+        for fix in fixes.prefix(while: { $0.point.timestamp <= end }) {
+            let now = fix.point.timestamp
+            add(fix, to: &rider)
+            let trusted = Member(rider, tier: .trusted)
+            let both = [trusted, Member(silent, tier: .new)]
+            guard !estimates(of: [trusted], at: now).isEmpty else { continue }
+            tally.alone += 1
+            tally.seed += estimates(of: both, at: now).count
+            tally.offered += estimates(of: both, at: now, thresholds: offered).count
         }
     }
 

@@ -22,7 +22,7 @@ enum AbortingClients {
                             defer { LiveClient.reset(descriptor) }
                             guard index % 3 > 0 else { continue }
                             guard try LiveClient.answer(descriptor) == 101 else {
-                                throw Late(what: "an upgrade")
+                                throw Late("no upgrade")
                             }
                             guard index % 3 > 1 else { continue }
                             let half: [UInt8] = [0x81, 0xFE, 0x10]

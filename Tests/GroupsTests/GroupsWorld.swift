@@ -1,9 +1,5 @@
-import Bus
 import Database
-import Messages
 import ServiceKit
-import Synchronization
-import Telemetry
 import TestKit
 import Testing
 import Transit
@@ -13,8 +9,10 @@ import Web
 
 /// A database with any number of groups processes over it, on a clock that the test moves.
 final class GroupsWorld: Sendable {
-    /// Outlives every crash but that of the machine, and so is quick.
-    static let postgres = ThrowawayPostgres(settings: ["fsync=off"])
+    /// Outlives every crash but that of the machine, and so is quick; counts what statements do.
+    static let postgres = ThrowawayPostgres(
+        settings: ["fsync=off", "shared_preload_libraries=pg_stat_statements"]
+    )
 
     static let template = ThrowawayPostgres.Template("groups") { connection throws(DatabaseError) in
         try Migrator.migrate(
@@ -182,185 +180,6 @@ final class GroupsWorld: Sendable {
     func count(_ sql: String, _ parameters: SQLValue...) async throws -> Int {
         try await query { connection throws(DatabaseError) in
             try connection.query(sql, parameters).one().int(0)
-        }
-    }
-}
-
-/// One running groups process: a real server over a pool of its own.
-final class GroupsProcess: Sendable {
-    /// What a process is given.
-    struct Outside {
-        let clock: ManualClock
-        let directory: FakeDirectory
-        let transport: LiveNews.Transport
-        let limits: RequestLimits
-        let http: HTTPClient
-    }
-
-    let port: Int
-    let desk: GroupsDesk
-    let endpoints: [Endpoint]
-    let housekeeping: Housekeeping
-    let metrics = Metrics()
-    let http: HTTPClient
-    let log: LogLines
-    private let pool: Database
-    private let server: HTTPServer
-
-    init(_ database: TestDatabase, connections: Int, _ outside: Outside) throws {
-        pool = database.open(connections: connections, role: Groups.schema.role)
-        http = outside.http
-        let lines = LogLines()
-        log = lines
-        let logger = Logger(level: .debug, sink: { _, line in lines.add(line) })
-        let parts = GroupsParts(
-            GroupsParts.Surroundings(
-                database: pool,
-                clock: outside.clock.application,
-                directory: outside.directory,
-                transport: outside.transport,
-                limits: outside.limits,
-                logger: logger,
-                metrics: metrics
-            )
-        )
-        desk = parts.desk
-        endpoints = parts.endpoints
-        housekeeping = parts.housekeeping
-        server = try HTTPServer(
-            endpoints: parts.endpoints,
-            authorizer: TestTokens(clock: outside.clock.application).verifier([.member]),
-            logger: logger
-        )
-        port = try server.start()
-    }
-
-    func close() async {
-        await server.shutdown(within: .seconds(1))
-        await pool.close()
-    }
-}
-
-extension RequestLimits {
-    /// Limits that no test meets by accident.
-    static var none: RequestLimits {
-        let rate = Rate(burst: 1e9, perSecond: 1e9)
-        return RequestLimits(address: rate, account: rate)
-    }
-}
-
-/// What a process logged.
-final class LogLines: Sendable {
-    private let lines = Mutex<[String]>([])
-
-    func add(_ line: String) { lines.withLock { $0.append(line) } }
-
-    var text: String { lines.withLock { $0.joined() } }
-}
-
-/// An auth that knows whom a test names.
-final class FakeDirectory: AccountDirectory {
-    private struct State {
-        var members: [String: Account] = [:]
-        var isAway = false
-        var asked: [String] = []
-    }
-
-    private let state = Mutex(State())
-
-    /// The handles that were looked up.
-    var asked: [String] { state.withLock { $0.asked } }
-
-    func add(_ person: Person) {
-        guard let handle = Handle(person.handle) else { return }
-        state.withLock {
-            $0.members[person.handle.lowercased()] = Account(id: person.id, handle: handle)
-        }
-    }
-
-    func setAway(_ isAway: Bool) { state.withLock { $0.isAway = isAway } }
-
-    func member(
-        named handle: Handle,
-        trace: TraceID
-    ) async throws(AccountDirectoryError) -> Account? {
-        let answer: Result<Account?, AccountDirectoryError> = state.withLock { state in
-            state.asked.append(handle.text)
-            return state.isAway
-                ? .failure(AccountDirectoryError())
-                : .success(state.members[handle.text.lowercased()])
-        }
-        return try answer.get()
-    }
-}
-
-/// Relays that confirm what they are asked, and remember everything they hear.
-final class FakeRelays: Sendable {
-    private struct State {
-        var names = ["relay-1"]
-        var asked: [[Withdrawal]] = []
-        var changes: [GroupChange] = []
-        var fixes: [LiveFix] = []
-        var events: [PlaceEventNotice] = []
-        var onAsk: @Sendable (String, [Withdrawal]) async throws(BusError) -> Void = { _, _ in }
-    }
-
-    private let state = Mutex(State())
-
-    var asked: [[Withdrawal]] { state.withLock { $0.asked } }
-    var withdrawals: [Withdrawal] { asked.flatMap { $0 } }
-    var changes: [GroupChange] { state.withLock { $0.changes } }
-    var fixes: [LiveFix] { state.withLock { $0.fixes } }
-    var events: [PlaceEventNotice] { state.withLock { $0.events } }
-
-    func setNames(_ names: [String]) { state.withLock { $0.names = names } }
-
-    /// Runs `body` before a relay answers; throwing is its answer.
-    func onAsk(
-        _ body: @escaping @Sendable (String, [Withdrawal]) async throws(BusError) -> Void
-    ) {
-        state.withLock { $0.onAsk = body }
-    }
-
-    /// Forgets what was heard.
-    func clear() {
-        state.withLock {
-            $0.asked = []
-            $0.changes = []
-            $0.fixes = []
-            $0.events = []
-        }
-    }
-
-    var transport: LiveNews.Transport {
-        LiveNews.Transport(
-            publish: { topic, _, body, _ in self.heard(topic, body) },
-            relays: { self.state.withLock { $0.names } },
-            ask: { body, instance, _, _ throws(BusError) in
-                guard let request = try? RelayRequest(decoding: body),
-                    case .takeAway(let withdrawals) = request.body
-                else { throw .configuration("not a request to take away") }
-                let onAsk = self.state.withLock { $0.onAsk }
-                try await onAsk(instance, withdrawals)
-                self.state.withLock { $0.asked.append(withdrawals) }
-                return RelayReply(to: request, .takenAway).encoded()
-            }
-        )
-    }
-
-    private func heard(_ topic: String, _ body: [UInt8]) {
-        state.withLock { state in
-            switch topic {
-            case BusTopics.groupChanges:
-                if let change = try? GroupChange(decoding: body) { state.changes.append(change) }
-            case BusTopics.liveFixes:
-                if let fix = try? LiveFix(decoding: body) { state.fixes.append(fix) }
-            case BusTopics.placeEvents:
-                if let event = try? PlaceEventNotice(decoding: body) {
-                    state.events.append(event)
-                }
-            default: Issue.record("an unknown topic \(topic)")
-            }
         }
     }
 }

@@ -135,43 +135,4 @@ import Web
             }
         }
     }
-
-    /// Medians of interleaved calls, so that no clock tells what a body does not.
-    @Test func `a refusal takes as long whatever its reason`() async throws {
-        try await GroupsWorld.with { world in
-            let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
-            let circle = try await world.sharingCircle(anna)
-            let convoy = try await ben.create("convoys")
-            let reasons = [circle, convoy, "\(UniqueID.random())"]
-            let apart = try await Self.apart(calls: 1000) { index async throws in
-                let path = "/api/circles/\(reasons[index])/positions"
-                #expect(try await ben.get(path).status == 404)
-            }
-            #expect(apart < 0.05, "the medians differ by \(apart)")
-        }
-    }
-
-    /// How far apart the medians of three kinds of call are, as a share of the smallest; the best of
-    /// five rounds, as the machine does other work, too.
-    private static func apart(
-        calls: Int,
-        _ call: (Int) async throws -> Void
-    ) async throws -> Double {
-        var best = Double.infinity
-        for _ in 0..<5 where best >= 0.05 {
-            var times: [[Duration]] = [[], [], []]
-            for turn in 0..<calls {
-                for kind in 0..<3 {
-                    let index = (kind + turn) % 3
-                    let start = ContinuousClock.now
-                    try await call(index)
-                    times[index].append(ContinuousClock.now - start)
-                }
-            }
-            let medians = times.map { $0.sorted()[$0.count / 2] / .seconds(1) }
-            guard let low = medians.min(), let high = medians.max() else { continue }
-            best = min(best, high / low - 1)
-        }
-        return best
-    }
 }

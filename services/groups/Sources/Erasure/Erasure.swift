@@ -78,8 +78,9 @@ enum Erasure {
         )
     }
 
-    /// The groups that have a row of the account or an invitation by it, and those it owns: an owner
-    /// has a seat, but what is to be forgotten must not hang on it.
+    /// The groups that have a row of the account or an invitation by it, those it owns, as an owner
+    /// has a seat but what is to be forgotten must not hang on it, and those that it left with events
+    /// behind, which are deleted behind the group's lock like all others.
     private static func groups(
         of account: UniqueID,
         on connection: Connection
@@ -89,6 +90,8 @@ enum Erasure {
             SELECT group_id FROM groups.members WHERE account_id = $1
             UNION SELECT group_id FROM groups.members WHERE invited_by = $1
             UNION SELECT id FROM groups.groups WHERE owner_id = $1
+            UNION SELECT group_id FROM groups.events WHERE account_id = $1
+            UNION SELECT group_id FROM groups.event_answers WHERE account_id = $1
             """,
             [.uuid(account)]
         )

@@ -22,11 +22,16 @@ enum Gate {
     static let isMember = "m.status = 'Accepted'"
 
     /// A seat of `$2` in the group `$1`, whose kind is one of `$3`: a group of another kind is as one
-    /// that does not exist, also to a clock.
+    /// that does not exist.
+    ///
+    /// The account's own row comes first and the group is looked at for its members alone; `OFFSET 0`
+    /// holds the planner to that. So a stranger's call does the same whether the group exists or not,
+    /// and no clock tells them.
     private static let seat = """
         SELECT g.kind, g.version, m.is_sharing
-        FROM groups.groups g JOIN groups.members m ON m.group_id = g.id
-        WHERE g.id = $1 AND m.account_id = $2 AND g.kind = ANY ($3::text[]) AND \(isMember)
+        FROM groups.members m CROSS JOIN LATERAL (SELECT kind, version FROM groups.groups
+            WHERE id = m.group_id AND kind = ANY ($3::text[]) OFFSET 0) g
+        WHERE m.group_id = $1 AND m.account_id = $2 AND \(isMember)
         """
     private static let heldSeat = seat + " FOR SHARE OF m"
     private static let seatHeldAlone = seat + " FOR NO KEY UPDATE OF m"

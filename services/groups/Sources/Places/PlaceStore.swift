@@ -45,11 +45,15 @@ enum PlaceStore {
     }
 
     /// The circle of the place `$2`, which the account owns.
+    ///
+    /// It is sought among the account's own places, never by its id: a place of others takes as long
+    /// as one that does not exist.
     private static let circle = Survey(
         .members,
         """
-        SELECT p.group_id FROM seat JOIN groups.places p
-            ON p.group_id = seat.group_id AND p.owner_id = seat.account_id WHERE p.id = $2
+        SELECT p.group_id FROM seat CROSS JOIN LATERAL (SELECT id, group_id FROM groups.places
+            WHERE group_id = seat.group_id AND owner_id = seat.account_id OFFSET 0) p
+        WHERE p.id = $2
         """,
         read: { rows throws(DatabaseError) in try rows.first?.uuid("group_id") }
     )

@@ -19,6 +19,7 @@ struct ComposeFile {
         let restart: String
         let readOnly: Bool?
         let capDrop: [String]?
+        let capAdd: [String]?
         let securityOpt: [String]?
         let containerName: String?
         let ports: [String]?

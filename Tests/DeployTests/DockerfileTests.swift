@@ -1,6 +1,7 @@
 import Foundation
 import TestKit
 import Testing
+import Web
 
 @testable import Operations
 @testable import ServiceKit
@@ -62,6 +63,21 @@ import Testing
         let shell = try text(of: path).hasPrefix("#!/bin/bash") ? "bash" : "sh"
         #expect(try FinishedProgram([shell, "-n", path]).status == 0)
         #expect(FileManager.default.isExecutableFile(atPath: ProjectPaths.root + "/" + path))
+    }
+
+    @Test(arguments: [(200, Int32(0)), (503, Int32(1))])
+    func `a container is healthy when it says so`(status: Int, code: Int32) async throws {
+        let server = try HTTPServer(
+            endpoints: [
+                Endpoint(.get, "/health", access: .anyone) { _ in HTTPResponse(status: status) }
+            ],
+            configuration: HTTPServerConfiguration()
+        )
+        let port = try server.start()
+        #expect(try FinishedProgram(["deploy/image/health", "\(port)"]).status == code)
+        await server.shutdown(within: .zero)
+        // Nobody there.
+        #expect(try FinishedProgram(["deploy/image/health", "\(port)"]).status == 1)
     }
 
     @Test func `a service is told the files of its own secrets, and where it is`() throws {

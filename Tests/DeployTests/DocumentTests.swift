@@ -38,6 +38,23 @@ import Testing
         for alert in alerts { #expect(guide.contains("| \(alert.1) |"), "\(alert.1)") }
     }
 
+    /// Written anew under `WRITE_REFERENCE=1`.
+    @Test func `what one core carries is what was measured`() throws {
+        let path = "docs/guides/operators.md"
+        let guide = try text(of: path)
+        let pattern = #/(<!-- made from performance\.md -->\n)[^<]*(<!-- end -->)/#
+        let match = try #require(guide.firstMatch(of: pattern))
+        let made = guide.replacingCharacters(
+            in: match.range,
+            with: "\(match.1)\(try CapacityTable().lines())\n\(match.2)"
+        )
+        if ProcessInfo.processInfo.environment["WRITE_REFERENCE"] != nil {
+            let file = ProjectPaths.root + "/" + path
+            try made.write(toFile: file, atomically: true, encoding: .utf8)
+        }
+        #expect(try text(of: path) == made)
+    }
+
     @Test func `links between the documents lead somewhere`() throws {
         for file in Self.documents {
             let folder = URL(fileURLWithPath: ProjectPaths.root + "/" + file)

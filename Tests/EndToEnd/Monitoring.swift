@@ -78,15 +78,9 @@ final class Monitoring: @unchecked Sendable {
             let labels: [String: String]
             let state: String
         }
-        struct Rule: Decodable {
-            let name: String
-            let query: String
-        }
-        struct Group: Decodable { let rules: [Rule] }
         struct Data: Decodable {
             let result: [Series]?
             let alerts: [Alert]?
-            let groups: [Group]?
         }
         let status: String
         let error: String?
@@ -108,6 +102,12 @@ final class Monitoring: @unchecked Sendable {
             throw ProductFailure("\(query): \(answer.error ?? "")")
         }
         return answer.data?.result?.count ?? 0
+    }
+
+    /// What the alerts look at: a healthy product has all of it, though no alert's query gives a series.
+    static func alertSelectors() throws -> Set<String> {
+        let names = #/up\{[^}]*\}|[a-z_]+_(total|seconds|items|flag)(\{[^}]*\})?/#
+        return Set(try rules().matches(of: names).map { String($0.0) })
     }
 
     /// The alerts that fire, by name.

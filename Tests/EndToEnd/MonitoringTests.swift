@@ -34,6 +34,11 @@ extension EndToEnd.Rides {
                 return silent.isEmpty
             }
             #expect(queries.count > 20)
+            let selectors = try Monitoring.alertSelectors()
+            #expect(selectors.count >= 13)
+            for selector in selectors {
+                #expect(try await monitoring.series(selector) > 0, "\(selector)")
+            }
             #expect(try await monitoring.firing.subtracting(["ErrorsAnswered"]).isEmpty)
 
             agency.stop()

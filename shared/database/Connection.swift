@@ -423,7 +423,8 @@ private func connect(_ configuration: DatabaseConfiguration) throws(DatabaseErro
     )
     guard let handle else { throw DatabaseError(.connection, "out of memory") }
     guard PQstatus(handle) == CONNECTION_OK else {
-        let text = message(of: handle)
+        // What libpq says of a URL that it misreads may be a piece of the password.
+        let text = URLFault.sentence(for: configuration.url) ?? message(of: handle)
         PQfinish(handle)
         throw DatabaseError(.connection, text)
     }

@@ -77,7 +77,7 @@ public struct ServiceDefinition: Sendable {
     }
 
     /// The name as environment variables carry it: `rider-ingest` is `RIDER_INGEST`.
-    var environmentName: String { String(name.uppercased().map { $0 == "-" ? "_" : $0 }) }
+    public var environmentName: String { String(name.uppercased().map { $0 == "-" ? "_" : $0 }) }
 }
 
 /// A service's own schema in the database.

@@ -22,16 +22,17 @@ struct FirstAdmin {
         environment: [String: String],
         _ folder: DataFolder
     ) throws(OperationError) {
-        let email = settings[UpSettings.adminEmail]
-        if email != nil || settings[UpSettings.adminPassword] != nil {
+        if settings[UpSettings.adminPassword] != nil {
             self.environment = environment.filter { Self.keys.contains($0.key) }
-            announcement = "\(email ?? ""), password from ADMIN_BOOTSTRAP_PASSWORD"
+            let email = settings[UpSettings.adminEmail] ?? ""
+            announcement = "\(email), password from ADMIN_BOOTSTRAP_PASSWORD"
             return
         }
+        let email = settings[UpSettings.adminEmail] ?? Self.defaultEmail
         let file = try folder.secret("admin-password").path
         self.environment = [
-            "ADMIN_BOOTSTRAP_EMAIL": Self.defaultEmail, "ADMIN_BOOTSTRAP_PASSWORD_FILE": file,
+            "ADMIN_BOOTSTRAP_EMAIL": email, "ADMIN_BOOTSTRAP_PASSWORD_FILE": file,
         ]
-        announcement = "\(Self.defaultEmail), its first password is in \(file)"
+        announcement = "\(email), its first password is in \(file)"
     }
 }

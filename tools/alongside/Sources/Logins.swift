@@ -5,7 +5,8 @@ internal import ServiceKit
 struct Logins: Sendable {
     fileprivate struct Login: Sendable {
         let role: String
-        let password: String
+        /// nil where the server asks for none.
+        let password: String?
     }
 
     private let logins: [Login]
@@ -31,6 +32,13 @@ struct Logins: Sendable {
         }
         self.logins = logins
     }
+
+    /// The roles without passwords: a socket that nobody else reaches asks for none.
+    static let local = Logins(
+        logins: Fleet.definitions.map { Login(role: $0.loginRole, password: nil) }
+    )
+
+    private init(logins: [Login]) { self.logins = logins }
 
     /// Lets each role log in with its password; running it again changes passwords that differ.
     ///
@@ -70,6 +78,21 @@ extension Logins.Login {
             [.text(role)]
         )
         if exists.isEmpty { try connection.script("CREATE ROLE \(role)") }
-        try connection.script("ALTER ROLE \(role) LOGIN PASSWORD '\(password)'")
+        let secret = password.map { " PASSWORD '\($0)'" } ?? ""
+        try connection.script("ALTER ROLE \(role) LOGIN\(secret)")
+    }
+}
+
+extension PrivatePostgres {
+    /// Has a service log in as its own role, as in a fleet, so that a grant that is missing shows here.
+    ///
+    /// - Parameters:
+    ///   - service: The service to be started.
+    ///   - environment: What it gets; a database that the operator names for it stays.
+    func logIn(_ service: ServiceDefinition, with environment: inout [String: String]) {
+        let key = service.environmentName + "_DATABASE_URL"
+        guard environment[key] == nil, environment[key + "_FILE"] == nil else { return }
+        environment[key] = url(as: service.loginRole)
+        environment["DATABASE_URL"] = nil
     }
 }

@@ -53,10 +53,12 @@ struct PrivatePostgres {
         logPath = Self.parent(of: dataPath) + "/postgres.log"
     }
 
-    /// How services reach it as the owner of the database.
-    var url: String {
-        let name = user == nil ? Self.ownName : "postgres"
-        return "postgresql:///alongside?host=\(socketFolder)&user=\(name)"
+    /// How the owner of the database reaches it.
+    var url: String { url(as: user == nil ? Self.ownName : "postgres") }
+
+    /// How a role reaches it.
+    func url(as role: String) -> String {
+        "postgresql:///alongside?host=\(socketFolder)&user=\(role)"
     }
 
     /// Starts the server, making the cluster and the database when they are missing.

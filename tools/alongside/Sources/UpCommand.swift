@@ -75,7 +75,7 @@ final class UpCommand {
         }
         try startDatabase(postgres)
         defer { stop(postgres) }
-        try migrate(url)
+        try migrate(url, isPrivate: postgres != nil)
         let clockOffset = try riders?.clockOffset(url) ?? 0
         if isDemo, settings[UpSettings.schedule] == nil {
             try ScheduleCommand.rebase(
@@ -90,7 +90,7 @@ final class UpCommand {
         let ready = try startOwnServer()
         defer { ready.task.cancel() }
         let admin = try FirstAdmin(settings, environment: environment, folder)
-        let upstreams = try startServices(installation, folder, shared, admin)
+        let upstreams = try startServices(installation, folder, shared, admin, postgres)
         let gateway = Gateway(
             routes: routes,
             upstreams: upstreams.mapValues { .addresses($0) },
@@ -138,8 +138,12 @@ final class UpCommand {
         }
     }
 
-    private func migrate(_ url: String) throws(OperationError) {
-        let applied = try wait { try await Fleet.migrate(url) }
+    private func migrate(_ url: String, isPrivate: Bool) throws(OperationError) {
+        let applied = try wait {
+            let applied = try await Fleet.migrate(url)
+            if isPrivate { try await Logins.local.allow(in: url) }
+            return applied
+        }
         if !applied.isEmpty { say("database prepared: \(applied.count) migrations") }
     }
 
@@ -233,7 +237,8 @@ final class UpCommand {
         _ installation: Installation,
         _ folder: DataFolder,
         _ shared: [String: String],
-        _ admin: FirstAdmin
+        _ admin: FirstAdmin,
+        _ postgres: PrivatePostgres?
     ) throws(OperationError) -> [String: [String]] {
         var upstreams: [String: [String]] = [:]
         // Asked for at once: a port that was given back may be given out again.
@@ -246,6 +251,7 @@ final class UpCommand {
                 let ports = Array(free.prefix(2))
                 free = free.dropFirst(2)
                 var environment = keys.environment(shared, for: definition)
+                postgres?.logIn(definition, with: &environment)
                 environment["INSTANCE_ID"] = name
                 environment["INTERNAL_PORT"] = String(ports[0])
                 if definition.name == Auth.definition.name {

@@ -29,11 +29,11 @@ enum UpSettings {
     )
     static let adminEmail = Setting.optionalText(
         "ADMIN_BOOTSTRAP_EMAIL",
-        "The address of the first admin; admin@localhost, with a password of its own, when absent."
+        "The address of the first admin; admin@localhost when absent."
     )
     static let adminPassword = Setting.secret(
         "ADMIN_BOOTSTRAP_PASSWORD",
-        "The password of the first admin; made and kept in the data folder when both are absent."
+        "The password of the first admin; made and kept in the data folder when absent."
     )
     static let jwtGeneration = Setting.integer(
         "JWT_KEY_GENERATION",

@@ -12,8 +12,8 @@ enum StreamBench {
     private static let stalled = 100
     private static let rounds = 5
     /// Until those who do not read are sent nothing more; some seconds after the measured ones they are cut.
-    private static let filling = 3.0
-    private static let seconds = 6.0
+    private static let filling = 2.0
+    private static let seconds = 4.0
 
     static func run() async -> Int32 {
         do {
@@ -25,8 +25,10 @@ enum StreamBench {
     }
 
     private struct Round {
-        let delay: Double
+        /// Of each second, what 99 of 100 readers waited for its updates.
+        let delays: [Double]
         let memory: Double
+        let cpu: Double
     }
 
     private static func measure() async throws -> Bool {
@@ -60,16 +62,29 @@ enum StreamBench {
             beside.append(try await round(feed, stalled: stalled))
         }
         let delays = (
-            BenchText.median(alone.map(\.delay)), BenchText.median(beside.map(\.delay))
+            BenchText.median(alone.flatMap(\.delays)), BenchText.median(beside.flatMap(\.delays))
         )
         let memory = (
             BenchText.median(alone.map(\.memory)), BenchText.median(beside.map(\.memory))
         )
+        let ratios = zip(beside, alone).map {
+            BenchText.median($0.delays) / BenchText.median($1.delays)
+        }
+        .sorted()
+        let cpu = (BenchText.median(alone.map(\.cpu)), BenchText.median(beside.map(\.cpu)))
         print("\(reading) readers, \(vehicles) updates a second; medians of \(rounds)")
         print(
             "  p99 of a second's updates: \(BenchText.hundredths(delays.0 * 1000)) ms, beside "
                 + "\(stalled) who stop reading \(BenchText.hundredths(delays.1 * 1000)) ms, "
                 + "ratio \(BenchText.hundredths(delays.1 / delays.0))   (bar 1.1)"
+        )
+        print(
+            "  the rounds' own ratios: "
+                + ratios.map { BenchText.hundredths($0) }.joined(separator: ", ")
+        )
+        print(
+            "  CPU of the process in a second: \(BenchText.hundredths(cpu.0 * 1000)) ms, beside them "
+                + "\(BenchText.hundredths(cpu.1 * 1000)) ms"
         )
         print(
             "  memory: \(BenchText.hundredths(memory.0)) MB, beside them "
@@ -86,10 +101,12 @@ enum StreamBench {
             stalled: stalled
         )
         _ = load.run(for: filling)
+        let before = feed.cpuSeconds
         let result = load.run(for: seconds)
+        let cpu = (feed.cpuSeconds - before) / seconds
         guard result.lost == 0, !result.delays.isEmpty else {
             throw LoadFailure("\(result.lost) readers were cut off")
         }
-        return Round(delay: result.delay(0.99), memory: feed.residentBytes / 1e6)
+        return Round(delays: result.delays(at: 0.99), memory: feed.residentBytes / 1e6, cpu: cpu)
     }
 }

@@ -5,18 +5,17 @@ internal import Glibc
 public final class StreamLoad {
     /// What the readers saw.
     public struct Result: Sendable {
-        /// For each reader and each moment at which something was sent: seconds from the first byte that any
-        /// reader got to the last that this one got, in order.
-        public let delays: [Double]
+        /// For each moment at which something was sent, and each reader in order of it: seconds from the first
+        /// byte that any reader got to the last that this one got.
+        public let delays: [[Double]]
         /// Bytes that came.
         public let bytes: Int
         /// Readers that were cut off while they read.
         public let lost: Int
 
-        /// The delay at a share of all, in seconds.
-        public func delay(_ share: Double) -> Double {
-            delays.isEmpty
-                ? .nan : delays[min(delays.count - 1, Int(Double(delays.count) * share))]
+        /// For each moment the delay at a share of the readers, in seconds.
+        public func delays(at share: Double) -> [Double] {
+            delays.map { $0[min($0.count - 1, Int(Double($0.count) * share))] }
         }
     }
 
@@ -66,13 +65,11 @@ public final class StreamLoad {
         var last = [Double](repeating: 0, count: readers.count)
         var (begin, newest) = (0.0, 0.0)
         var (bytes, lost) = (0, 0)
-        var delays: [Double] = []
+        var delays: [[Double]] = []
         func finishMoment() {
             guard begin > 0 else { return }
-            for index in last.indices where last[index] > 0 {
-                delays.append(last[index] - begin)
-                last[index] = 0
-            }
+            delays.append(last.filter { $0 > 0 }.map { $0 - begin }.sorted())
+            for index in last.indices { last[index] = 0 }
             begin = 0
         }
         let end = LoadRunner.now + seconds
@@ -95,6 +92,6 @@ public final class StreamLoad {
             }
         }
         finishMoment()
-        return Result(delays: delays.sorted(), bytes: bytes, lost: lost)
+        return Result(delays: delays, bytes: bytes, lost: lost)
     }
 }

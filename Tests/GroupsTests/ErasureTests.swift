@@ -198,7 +198,9 @@ import Transit
         }
     }
 
-    @Test(arguments: ["x", "-1", "9", "0/", "0/x/1", "0//1", "0/1", "3/\(UniqueID.random())/x", "/"])
+    @Test(arguments: [
+        "x", "-1", "9", "/", "0/", "0/x/1", "0//1", "0/1", "3/\(UniqueID.random())/x",
+    ])
     func `what names no page is refused`(cursor: String) async throws {
         try await GroupsWorld.with { world in
             let query = AccountDataQuery(accountID: .random(), cursor: cursor)

@@ -31,6 +31,7 @@ extension GroupsWorld {
     ///
     /// - Parameter calls: Always the same calls, one behind the other.
     /// - Returns: Every statement in the order of the texts.
+    /// - Throws: `DatabaseError`; what `calls` throws.
     func statements(_ calls: () async throws -> Void) async throws -> [StatementCount] {
         try await query { connection throws(DatabaseError) in
             try connection.script("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")

@@ -59,7 +59,9 @@ public struct JSON: Sendable, Equatable, CustomStringConvertible {
     }
 
     /// The number; nil of anything else.
-    public var double: Double? { if case .number(let number) = value { number.double } else { nil } }
+    public var double: Double? {
+        if case .number(let number) = value { number.double } else { nil }
+    }
 
     /// The value as it is shown in failures.
     public var description: String { "\(value)" }

@@ -1,5 +1,6 @@
 import Database
 import Foundation
+import ServiceKit
 import TestKit
 import Testing
 

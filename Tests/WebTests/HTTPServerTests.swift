@@ -25,17 +25,6 @@ struct HTTPServerTests {
         ),
         Endpoint(
             .get,
-            "/prompt/{waits}",
-            access: .anyone,
-            startsOnLoop: true,
-            handler: { request in
-                guard let waits = Int(request.parameter("waits")) else { throw HTTPError.notFound }
-                for _ in 0..<waits { await Task.yield() }
-                return .text("waited \(waits)")
-            }
-        ),
-        Endpoint(
-            .get,
             "/fails",
             access: .anyone,
             handler: { _ in throw BrokenHandler(secret: "password") }
@@ -64,21 +53,6 @@ struct HTTPServerTests {
             let response = try await fetch(port, get("/ping"))
             #expect(response.status == 200)
             #expect(response.body == "pong")
-        }
-    }
-
-    @Test(arguments: ["0", "3", "no number"])
-    func `answers a handler that starts on the loop whether or not it waits`(
-        waits: String
-    ) async throws {
-        try await withServer(endpoints) { port, _ in
-            let socket = try await RawSocket(port: port)
-            for _ in 0..<20 {
-                try await socket.send(get("/prompt/\(waits.replacing(" ", with: "%20"))"))
-                let response = try await socket.response(hasBody: true)
-                #expect(response.status == (Int(waits) == nil ? 404 : 200))
-                if let count = Int(waits) { #expect(response.body == "waited \(count)") }
-            }
         }
     }
 

@@ -31,8 +31,6 @@ struct RiderEndpoints: Sendable {
                 bodyLimit: RiderLimits.bodyBytes,
                 // Every rider calls it every few seconds; metrics count it.
                 logLevel: .debug,
-                // Reading twelve points takes less than waking another thread for it.
-                startsOnLoop: true,
                 handler: report
             ),
             Endpoint(

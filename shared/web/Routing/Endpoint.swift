@@ -32,10 +32,7 @@ public struct Endpoint: Sendable {
 
     enum Handler: Sendable {
         case inline(@Sendable (HTTPRequest) throws -> HTTPResponse)
-        case suspending(
-            @Sendable (HTTPRequest) async throws -> HTTPResponse,
-            startsOnLoop: Bool
-        )
+        case suspending(@Sendable (HTTPRequest) async throws -> HTTPResponse)
         case upgrade(@Sendable (HTTPRequest) throws -> UpgradeAnswer)
         case stream(@Sendable (HTTPRequest) throws -> StreamAnswer)
     }
@@ -90,9 +87,6 @@ public struct Endpoint: Sendable {
     ///   - bodyLimit: The most bytes a body may have, compressed and inflated.
     ///   - deadline: When the server answers 503 in its place and cancels the handler.
     ///   - logLevel: The level of the line that each request leaves in the log.
-    ///   - startsOnLoop: Whether the handler runs on the server's loop thread until it first waits. It
-    ///     spares a change of threads where that takes some microseconds, and holds up every other
-    ///     connection where it takes longer.
     ///   - handler: Makes the answer, on the cooperative pool; it must not block.
     public init(
         _ method: HTTPMethod,
@@ -101,7 +95,6 @@ public struct Endpoint: Sendable {
         bodyLimit: Int = Endpoint.defaultBodyLimit,
         deadline: Duration? = nil,
         logLevel: LogLevel = .info,
-        startsOnLoop: Bool = false,
         handler: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse
     ) {
         self.method = method
@@ -110,7 +103,7 @@ public struct Endpoint: Sendable {
         self.bodyLimit = bodyLimit
         self.deadline = deadline
         self.logLevel = logLevel
-        self.handler = .suspending(handler, startsOnLoop: startsOnLoop)
+        self.handler = .suspending(handler)
     }
 
     /// Makes a GET endpoint whose answer goes on until the caller leaves.

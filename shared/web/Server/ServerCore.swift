@@ -238,13 +238,13 @@ final class ServerCore: Sendable {
             return upgrade(exchange, on: connection, handler, request)
         case .stream(let handler):
             return stream(exchange, on: connection, handler, request)
-        case .suspending(let handler, let startsOnLoop):
+        case .suspending(let handler):
             exchange.phase = .waiting
             exchange.connection.keep()
             if let error = registry.suspend(exchange, connection) {
                 return answer(exchange, on: connection, .error(error))
             }
-            start(handler, onLoop: startsOnLoop, request, exchange)
+            start(handler, request, exchange)
             return .YES
         }
     }
@@ -287,11 +287,10 @@ final class ServerCore: Sendable {
 
     private func start(
         _ handler: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse,
-        onLoop: Bool,
         _ request: HTTPRequest,
         _ exchange: Exchange
     ) {
-        let work = { @Sendable [self] in
+        let task = Task { [self] in
             let response: HTTPResponse
             do {
                 response = try await handler(request)
@@ -300,7 +299,7 @@ final class ServerCore: Sendable {
             }
             registry.complete(exchange, response)
         }
-        exchange.attach(onLoop ? Task.immediate(operation: work) : Task(operation: work))
+        exchange.attach(task)
     }
 
     private func stream(

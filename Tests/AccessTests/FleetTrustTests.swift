@@ -46,7 +46,9 @@ import Web
         // The one that revoked knows it with its answer, the others within a look.
         #expect(try await status(client, onePort, gone) == 401)
         for port in [twoPort, ingestPort] {
-            try await eventually("the revocation is known") { try await status(client, port, gone) == 401 }
+            try await eventually("the revocation is known") {
+                try await status(client, port, gone) == 401
+            }
         }
         for port in [onePort, twoPort, ingestPort] {
             #expect(try await status(client, port, stays) != 401)

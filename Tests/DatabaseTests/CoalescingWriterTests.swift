@@ -144,7 +144,9 @@ import Testing
         #expect(error?.kind == .connection)
         #expect(subject.settled.names.last == "rolled back")
         try await postgres.start()
-        try await eventually("the server takes writes") { (try? await subject.writer.write(3)) == 1 }
+        try await eventually("the server takes writes") {
+            (try? await subject.writer.write(3)) == 1
+        }
         #expect(try await test.number("SELECT sum(n) FROM written") == 4)
         await subject.connection.close()
     }

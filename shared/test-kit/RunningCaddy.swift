@@ -1,8 +1,9 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 
 /// The real gateway on a configuration of its own.
 public final class RunningCaddy {
-    private let process = Process()
+    private let process: pid_t
     private let folder: String
 
     /// Starts Caddy.
@@ -12,19 +13,15 @@ public final class RunningCaddy {
     ///   - site: What `SITE_ADDRESS` says, where the configuration asks for it.
     /// - Throws: When the program cannot be started.
     public init(_ caddyfile: String, site: String = "") throws {
-        folder = NSTemporaryDirectory() + "/alongside-caddy-\(UInt32.random(in: 0 ... .max))"
+        folder = "/tmp/alongside-caddy-\(UInt32.random(in: 0 ... .max))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let file = folder + "/Caddyfile"
-        try Data(caddyfile.utf8).write(to: URL(fileURLWithPath: file))
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/caddy")
-        process.arguments = ["run", "--config", file, "--adapter", "caddyfile"]
-        process.environment = [
-            "HOME": folder, "XDG_DATA_HOME": folder, "XDG_CONFIG_HOME": folder,
-            "PATH": "/usr/bin:/bin", "SITE_ADDRESS": site,
-        ]
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
+        try Data(caddyfile.utf8).write(to: URL(filePath: file))
+        process = try spawn([
+            "/usr/bin/env", "-i", "HOME=\(folder)", "XDG_DATA_HOME=\(folder)",
+            "XDG_CONFIG_HOME=\(folder)", "PATH=/usr/bin:/bin", "SITE_ADDRESS=\(site)",
+            "/usr/bin/caddy", "run", "--config", file, "--adapter", "caddyfile",
+        ])
     }
 
     /// The certificate of the authority that it is for itself (`tls internal`).
@@ -38,7 +35,7 @@ public final class RunningCaddy {
         let deadline = ContinuousClock.now + .seconds(20)
         while true {
             if (try? await RawSocket(port: port)) != nil { return }
-            guard process.isRunning, ContinuousClock.now < deadline else {
+            guard waitpid(process, nil, WNOHANG) == 0, ContinuousClock.now < deadline else {
                 throw RawSocketError.refused
             }
             try await Task.sleep(for: .milliseconds(20))
@@ -47,8 +44,8 @@ public final class RunningCaddy {
 
     /// Ends it and removes what it has written.
     public func stop() {
-        process.terminate()
-        process.waitUntilExit()
+        kill(process, SIGTERM)
+        waitpid(process, nil, 0)
         try? FileManager.default.removeItem(atPath: folder)
     }
 }

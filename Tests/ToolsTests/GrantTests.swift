@@ -53,6 +53,25 @@ import Testing
         await pool.close()
     }
 
+    @Test func `logins are let in for several databases of one server at once`() async throws {
+        let folder = try OwnFolder()
+        try SecretsCommand(
+            arguments: [folder.path + "/secrets"],
+            try UpSettings.table.read(environment: [:])
+        ).run { _ in }
+        let logins = try Logins(folder: folder.path + "/secrets")
+        var databases: [TestDatabase] = []
+        for _ in 0..<4 { databases.append(try await ThrowawayPostgres.shared.database()) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for database in databases {
+                group.addTask {
+                    for _ in 0..<5 { try await logins.allow(in: database.url) }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
     @Test func `a service's role makes nothing outside its schema and is nobody else`() async throws
     {
         let pool = try await prepared()

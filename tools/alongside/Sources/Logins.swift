@@ -48,12 +48,9 @@ struct Logins: Sendable {
         let database = Database(
             DatabaseConfiguration(url: url, connections: 1, applicationName: "alongside-migrate")
         )
-        let logins = logins
         let result: Result<Void, DatabaseError>
         do throws(DatabaseError) {
-            try await database.transaction { connection throws(DatabaseError) in
-                for login in logins { try login.allow(on: connection) }
-            }
+            for login in logins { try await login.allow(in: database) }
             result = .success(())
         } catch {
             result = .failure(error)
@@ -71,15 +68,34 @@ struct Logins: Sendable {
 }
 
 extension Logins.Login {
+    /// Roles are the whole server's: where another database's command writes the same one, PostgreSQL
+    /// refuses the second writer instead of letting it wait.
+    fileprivate func allow(in database: Database) async throws(DatabaseError) {
+        for _ in 0..<20 {
+            do throws(DatabaseError) {
+                return try await database.withConnection(allow)
+            } catch  where Self.metAnother(error) {
+                try? await Task.sleep(for: .milliseconds(.random(in: 5...50)))
+            }
+        }
+        try await database.withConnection(allow)
+    }
+
     /// A role's name and its password cannot be parameters; both are of plain characters.
-    fileprivate func allow(on connection: Connection) throws(DatabaseError) {
-        let exists = try connection.query(
-            "SELECT 1 FROM pg_roles WHERE rolname = $1",
+    private func allow(on connection: Connection) throws(DatabaseError) {
+        let found = try connection.query(
+            "SELECT rolcanlogin FROM pg_roles WHERE rolname = $1",
             [.text(role)]
-        )
-        if exists.isEmpty { try connection.script("CREATE ROLE \(role)") }
+        ).first
+        if found == nil { try connection.script("CREATE ROLE \(role)") }
+        if password == nil, try found?.bool(0) == true { return }
         let secret = password.map { " PASSWORD '\($0)'" } ?? ""
         try connection.script("ALTER ROLE \(role) LOGIN\(secret)")
+    }
+
+    private static func metAnother(_ error: DatabaseError) -> Bool {
+        error.isUniqueViolation || error.sqlState == "42710"
+            || error.message.contains("tuple concurrently updated")
     }
 }
 

@@ -53,7 +53,7 @@ private final class Soak {
     /// What was sent: who, and in which groups it was shared, each in its period of sharing.
     private struct Sent {
         let sender: Int
-        let eras: [String: Int]
+        var eras: [String: Int]
     }
 
     private let world: RelayWorld
@@ -67,6 +67,8 @@ private final class Soak {
     /// How often someone's sharing in a group has ended.
     private var eras: [String: [Int: Int]] = [:]
     private var sent: [Int: Sent] = [:]
+    /// Fixes that their relay may not have read yet, by rider.
+    private var unread: [Int: [Int]] = [:]
     private var random: SeededGenerator
     private(set) var forbidden: [String] = []
     private(set) var delivered = 0
@@ -180,6 +182,7 @@ private final class Soak {
             shared[id] = era(rider, id)
         }
         sent[serial] = Sent(sender: rider, eras: shared)
+        unread[rider, default: []].append(serial)
         try await client(rider).locate(Double(serial) / 1e6)
     }
 
@@ -189,10 +192,10 @@ private final class Soak {
             isConvoy: isConvoy,
             members: [rider],
             owner: rider,
-            sharing: isConvoy ? [rider] : []
+            sharing: []
         )
+        try await beginSharing(rider, id)
         guard !isConvoy else { return }
-        groups[id]?.sharing.insert(rider)
         try await people[rider].share(id)
     }
 
@@ -207,7 +210,7 @@ private final class Soak {
         }
         // What is given may be seen from the call on.
         groups[id]?.members.append(guest)
-        groups[id]?.sharing.insert(guest)
+        try await beginSharing(guest, id)
         try await people[inviter].invite(people[guest], to: id)
         try await people[guest].accept(id)
         if !group.isConvoy { try await people[guest].share(id) }
@@ -221,7 +224,7 @@ private final class Soak {
             try await people[rider].share(id, false)
             try await settle(id) { self.endSharing(rider, id) }
         } else {
-            groups[id]?.sharing.insert(rider)
+            try await beginSharing(rider, id)
             try await people[rider].share(id)
         }
     }
@@ -255,6 +258,14 @@ private final class Soak {
 
     private func era(_ rider: Int, _ id: String) -> Int { eras[id]?[rider] ?? 0 }
 
+    /// What a relay has read before is not for the group; what it may still have to read comes to it after
+    /// the call, as far as anybody can tell.
+    private func beginSharing(_ rider: Int, _ id: String) async throws {
+        try await check(rider)
+        groups[id]?.sharing.insert(rider)
+        for serial in unread[rider] ?? [] { sent[serial]?.eras[id] = era(rider, id) }
+    }
+
     private func endSharing(_ rider: Int, _ id: String) {
         groups[id]?.sharing.remove(rider)
         eras[id, default: [:]][rider, default: 0] += 1
@@ -279,7 +290,7 @@ private final class Soak {
     /// Judges everything that a client got up to now.
     private func check(_ rider: Int) async throws {
         guard let client = clients[rider] else { return }
-        if !client.isClosed { try? await client.roundTrip() }
+        if !client.isClosed, (try? await client.roundTrip()) != nil { unread[rider] = nil }
         for frame in client.take() where frame.type == "positions" {
             for peer in frame["peers"].array { judge(peer, for: rider) }
         }

@@ -346,7 +346,7 @@ let testTargets: [Target] = [
     ),
     tests(
         "ClientTransportTests",
-        dependencies: ["ClientTransport", "CompanionKit", "VehiclePositionsKit"]
+        dependencies: ["ClientTransport", "CompanionKit", "TestKit", "VehiclePositionsKit"]
     ),
     tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit", "TestKit", "Web"]),
     tests("CompanionKitTests", dependencies: ["CompanionKit"]),

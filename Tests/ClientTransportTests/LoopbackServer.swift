@@ -1,37 +1,26 @@
 import Foundation
 import Glibc
 import Synchronization
+import TestKit
 
 /// Answers one request per connection on a loopback port, from its own thread.
 final class LoopbackServer: Sendable {
-    let port: UInt16
-    private let listener: Int32
+    private let listener: LoopbackListener
     private let seen = Mutex<[String]>([])
 
     /// The head of every request so far.
     var heads: [String] { seen.withLock { $0 } }
 
+    var port: Int { listener.port }
+
     init(_ answer: @escaping @Sendable (_ head: String) -> String) throws {
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let socket = listener
-        let bound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(socket, $0, length) == 0 && listen(socket, 8) == 0
-                    && getsockname(socket, $0, &length) == 0
-            }
-        }
-        guard bound else { throw POSIXError(.EADDRNOTAVAIL) }
-        port = UInt16(bigEndian: address.sin_port)
+        listener = try LoopbackListener()
         Thread.detachNewThread { [self] in serve(answer) }
     }
 
     private func serve(_ answer: (String) -> String) {
         while true {
-            let connection = accept(listener, nil, nil)
+            let connection = accept(listener.descriptor, nil, nil)
             guard connection >= 0 else { return }
             defer { close(connection) }
             var head = ""

@@ -1,30 +1,21 @@
 import Foundation
 import Glibc
 import Synchronization
+import TestKit
 
 /// A wire between a client and a server of this machine that counts what passes, both ways.
 final class CountingRelay: Sendable {
-    let port: Int
     private let target: Int
-    private let listener: Int32
+    private let listener: LoopbackListener
     private let counts = Mutex((up: 0, down: 0, connections: 0))
+
+    var port: Int { listener.port }
 
     init(to target: Int) throws {
         self.target = target
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = Self.loopback(0)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let socket = listener
-        let bound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(socket, $0, length) == 0 && listen(socket, 8) == 0
-                    && getsockname(socket, $0, &length) == 0
-            }
-        }
-        guard bound else { throw POSIXError(.EADDRNOTAVAIL) }
-        port = Int(UInt16(bigEndian: address.sin_port))
+        listener = try LoopbackListener()
         Thread.detachNewThread { [self] in
-            while case let client = accept(listener, nil, nil), client >= 0 {
+            while case let client = accept(listener.descriptor, nil, nil), client >= 0 {
                 Thread.detachNewThread { self.serve(client) }
             }
         }
@@ -34,7 +25,7 @@ final class CountingRelay: Sendable {
     var bytes: Int { counts.withLock { $0.up + $0.down } }
     var connections: Int { counts.withLock { $0.connections } }
 
-    func stop() { _ = shutdown(listener, Int32(SHUT_RDWR)) }
+    func stop() { _ = shutdown(listener.descriptor, Int32(SHUT_RDWR)) }
 
     private func serve(_ client: Int32) {
         let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

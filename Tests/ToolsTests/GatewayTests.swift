@@ -203,12 +203,12 @@ struct GatewayTests {
         let server = try HTTPServer(endpoints: seen.endpoints, configuration: configuration)
         let behind = try server.start()
         let port = try LoopbackPort.free(1)[0]
-        let down = try RefusingPort()
+        let down = try LoopbackListener(listens: false)
         let gateway = Gateway(
             routes: try RouteTable(file: ProjectPaths.root + "/deploy/routes.json"),
             upstreams: [
                 "auth": .addresses(["127.0.0.1:\(behind)"]),
-                "feed": .addresses(["127.0.0.1:\(down.number)"]),
+                "feed": .addresses(["127.0.0.1:\(down.port)"]),
             ],
             site: .local(
                 bind: "127.0.0.1",

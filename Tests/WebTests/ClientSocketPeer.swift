@@ -5,27 +5,12 @@ import TestKit
 
 /// The server's side of one WebSocket, byte by byte, on threads of its own.
 final class ClientSocketPeer: Sendable {
-    private let listener: Int32
-    let port: Int
+    private let listener: LoopbackListener
+    var port: Int { listener.port }
 
     init() throws {
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let socket = listener
-        let bound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(socket, $0, length) == 0 && listen(socket, 8) == 0
-                    && getsockname(socket, $0, &length) == 0
-            }
-        }
-        guard bound else { throw RawSocketError.refused }
-        port = Int(UInt16(bigEndian: address.sin_port))
+        listener = try LoopbackListener()
     }
-
-    deinit { _ = Glibc.close(listener) }
 
     var url: String { "http://127.0.0.1:\(port)/api/live?x=1" }
 
@@ -40,7 +25,7 @@ final class ClientSocketPeer: Sendable {
     ) async throws -> (ClientSocket, String) {
         let listener = listener
         return try await offPool {
-            let descriptor = Glibc.accept(listener, nil, nil)
+            let descriptor = Glibc.accept(listener.descriptor, nil, nil)
             guard descriptor >= 0 else { throw RawSocketError.refused }
             let socket = ClientSocket(descriptor)
             var head = ""

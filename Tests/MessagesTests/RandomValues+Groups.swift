@@ -122,7 +122,12 @@ extension RandomValues {
             )
         default:
             body = .departure(
-                RelayedDeparture(accountID: id(), claim: next(), groupIDs: list { $0.id() })
+                RelayedDeparture(
+                    accountID: id(),
+                    claim: next(),
+                    groupIDs: list { $0.id() },
+                    unjoinedGroupIDs: list { $0.id() }
+                )
             )
         }
         return RelayNews(trace: trace(), body: body)

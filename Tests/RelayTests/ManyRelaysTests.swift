@@ -45,6 +45,39 @@ import Transit
         #expect(left.first?["groupId"].id == group)
     }
 
+    /// A phone may send without having joined (decision 27: connected means sharing).
+    @Test(arguments: [false, true], [false, true])
+    func `who is gone is shown nowhere to who comes later`(joins: Bool, isKilled: Bool) {
+        let fleet = CoreFleet(relays: 2)
+        let group = fleet.group([anna, ben, cleo], convoy: true)
+        let circle = fleet.group([anna, ben, cleo])
+        let (a, b) = (fleet.client(anna, at: 0), fleet.client(ben, at: 1))
+        b.join(group)
+        if joins { a.join(group) }
+        a.locate(1)
+        #expect(b.takePositions() == [anna: 1])
+        if isKilled { fleet.crash(0) } else { a.vanish() }
+        #expect(b.takeTypes() == (joins && !isKilled ? ["left"] : []))
+        let c = fleet.client(cleo, at: isKilled ? 0 : 1)
+        c.join(group)
+        #expect(c.takeTypes() == ["joined"])
+        // A circle goes on showing where someone was last.
+        c.join(circle)
+        #expect(c.takePositions() == [anna: 1])
+    }
+
+    @Test func `who only changes the relay is shown all the while`() {
+        let fleet = CoreFleet(relays: 3)
+        let group = fleet.group([anna, ben, cleo], convoy: true)
+        let (a, b) = (fleet.client(anna, at: 0), fleet.client(ben, at: 2))
+        b.join(group)
+        a.locate(1)
+        _ = fleet.client(anna, at: 1)
+        let c = fleet.client(cleo, at: 2)
+        c.join(group)
+        #expect(c.takePositions() == [anna: 1])
+    }
+
     @Test(arguments: [(0, 1), (1, 0)]) func `the newer socket of a rider counts, wherever it is`(
         first: Int,
         second: Int

@@ -172,11 +172,19 @@ public struct RelayedDeparture: Equatable, Sendable {
     public var claim: UInt64
     /// The groups that the socket had joined.
     public var groupIDs: [UniqueID]
+    /// The groups where the rider was shown for as long as the socket was open, without having joined.
+    public var unjoinedGroupIDs: [UniqueID]
 
     /// Makes a departure.
-    public init(accountID: UniqueID, claim: UInt64, groupIDs: [UniqueID]) {
+    public init(
+        accountID: UniqueID,
+        claim: UInt64,
+        groupIDs: [UniqueID],
+        unjoinedGroupIDs: [UniqueID] = []
+    ) {
         self.accountID = accountID
         self.claim = claim
         self.groupIDs = groupIDs
+        self.unjoinedGroupIDs = unjoinedGroupIDs
     }
 }

@@ -728,7 +728,7 @@ const ProtobufCMessageDescriptor alongside__relayed_vote__descriptor =
   (ProtobufCMessageInit) alongside__relayed_vote__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__relayed_departure__field_descriptors[3] =
+static const ProtobufCFieldDescriptor alongside__relayed_departure__field_descriptors[4] =
 {
   {
     "account_id",
@@ -766,16 +766,29 @@ static const ProtobufCFieldDescriptor alongside__relayed_departure__field_descri
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "unjoined_group_id",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__RelayedDeparture, n_unjoined_group_id),
+    offsetof(Alongside__RelayedDeparture, unjoined_group_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__relayed_departure__field_indices_by_name[] = {
   0,   /* field[0] = account_id */
   1,   /* field[1] = claim */
   2,   /* field[2] = group_id */
+  3,   /* field[3] = unjoined_group_id */
 };
 static const ProtobufCIntRange alongside__relayed_departure__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor alongside__relayed_departure__descriptor =
 {
@@ -785,7 +798,7 @@ const ProtobufCMessageDescriptor alongside__relayed_departure__descriptor =
   "Alongside__RelayedDeparture",
   "alongside",
   sizeof(Alongside__RelayedDeparture),
-  3,
+  4,
   alongside__relayed_departure__field_descriptors,
   alongside__relayed_departure__field_indices_by_name,
   1,  alongside__relayed_departure__number_ranges,

@@ -196,6 +196,9 @@ extension RelayedDeparture {
             (wire.has_account_id, wire.account_id) = (1, arena.id(accountID))
             (wire.has_claim, wire.claim) = (1, claim)
             (wire.n_group_id, wire.group_id) = (groupIDs.count, arena.ids(groupIDs))
+            (wire.n_unjoined_group_id, wire.unjoined_group_id) = (
+                unjoinedGroupIDs.count, arena.ids(unjoinedGroupIDs)
+            )
         }
     }
 
@@ -203,7 +206,12 @@ extension RelayedDeparture {
         self.init(
             accountID: try uniqueID(wire.has_account_id, wire.account_id, "account_id"),
             claim: wire.claim,
-            groupIDs: try uniqueIDs(wire.group_id, wire.n_group_id, "group_id")
+            groupIDs: try uniqueIDs(wire.group_id, wire.n_group_id, "group_id"),
+            unjoinedGroupIDs: try uniqueIDs(
+                wire.unjoined_group_id,
+                wire.n_unjoined_group_id,
+                "unjoined_group_id"
+            )
         )
     }
 }

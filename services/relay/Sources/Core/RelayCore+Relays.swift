@@ -24,7 +24,7 @@ extension RelayCore {
     ) {
         metrics.presenceHeard.add()
         let change = remote.hear(entries, part: part, from: relay, epoch: epoch)
-        for account in change.went { forgetInterest(of: account) }
+        for account in change.went { lost(account) }
         for entry in change.came {
             if let session = sessions[entry.accountID], session.claim < entry.claim {
                 close(session, .replaced)
@@ -39,11 +39,16 @@ extension RelayCore {
 
     /// Relays that do not live any more have no sockets.
     func keepRelays(_ living: Set<String>) {
-        for account in remote.keepOnly(living) { forgetInterest(of: account) }
+        for account in remote.keepOnly(living) { lost(account) }
     }
 
-    private func forgetInterest(of account: UniqueID) {
-        for group in groupsOfMember[account] ?? [] { group.interested = nil }
+    /// An account has no socket any more at a relay where it had one; a relay that died told nobody.
+    private func lost(_ account: UniqueID) {
+        let isConnected = sessions[account] != nil || remote.claim(of: account) != nil
+        for group in groupsOfMember[account] ?? [] {
+            group.interested = nil
+            if !isConnected { depart(account, from: group, wasJoined: false) }
+        }
     }
 
     /// The other relays at which members of a group have sockets.
@@ -87,17 +92,19 @@ extension RelayCore {
     }
 
     /// Tells the relays of those who may have seen it that a socket is gone.
-    func tellDeparture(of session: Session, from joined: [HeldGroup]) {
-        var messages: [String: [UniqueID]] = [:]
-        for group in joined {
-            for relay in interestedRelays(group) { messages[relay, default: []].append(group.id) }
+    func tellDeparture(of session: Session) {
+        var messages: [String: RelayedDeparture] = [:]
+        let none = RelayedDeparture(accountID: session.account, claim: session.claim, groupIDs: [])
+        for group in session.groups {
+            for relay in interestedRelays(group) {
+                if session.joined.contains(group.id) {
+                    messages[relay, default: none].groupIDs.append(group.id)
+                } else if group.sharesWhileConnected {
+                    messages[relay, default: none].unjoinedGroupIDs.append(group.id)
+                }
+            }
         }
-        for (relay, groups) in messages {
-            let departure = RelayedDeparture(
-                accountID: session.account,
-                claim: session.claim,
-                groupIDs: groups
-            )
+        for (relay, departure) in messages {
             effects.append(.tell(relay, RelayNews(body: .departure(departure))))
         }
     }
@@ -125,11 +132,13 @@ extension RelayCore {
             )
             // The rider is back already, here or elsewhere.
             guard newest <= departure.claim else { return }
-            for id in departure.groupIDs {
-                guard let group = groups[id], group.members[departure.accountID] != nil else {
-                    continue
+            for (ids, wasJoined) in [
+                (departure.groupIDs, true), (departure.unjoinedGroupIDs, false),
+            ] {
+                for group in ids.compactMap({ groups[$0] })
+                where group.members[departure.accountID] != nil {
+                    depart(departure.accountID, from: group, wasJoined: wasJoined)
                 }
-                depart(departure.accountID, from: group, wasJoined: true)
             }
         }
     }

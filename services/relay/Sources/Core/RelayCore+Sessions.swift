@@ -96,14 +96,13 @@ extension RelayCore {
             return
         }
         sessions[session.account] = nil
-        let joined = session.groups.filter { session.joined.contains($0.id) }
         for group in session.groups {
             group.disconnect(session)
             if isDeparture {
                 depart(session.account, from: group, wasJoined: session.joined.contains(group.id))
             }
         }
-        if isDeparture { tellDeparture(of: session, from: joined) }
+        if isDeparture { tellDeparture(of: session) }
         session.groups = []
         session.joined = []
         effects.append(.publish(part: RelayPresence.part(of: session.account)))

@@ -172,10 +172,15 @@ struct  Alongside__RelayedDeparture
   uint64_t claim;
   size_t n_group_id;
   ProtobufCBinaryData *group_id;
+  /*
+   * Groups that it had not joined and is forgotten in without a word.
+   */
+  size_t n_unjoined_group_id;
+  ProtobufCBinaryData *unjoined_group_id;
 };
 #define ALONGSIDE__RELAYED_DEPARTURE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&alongside__relayed_departure__descriptor) \
-    , 0, {0,NULL}, 0, 0, 0,NULL }
+    , 0, {0,NULL}, 0, 0, 0,NULL, 0,NULL }
 
 
 /* Alongside__RelayPresence methods */

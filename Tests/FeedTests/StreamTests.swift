@@ -218,7 +218,7 @@ final class EventReader {
     private var headText: String?
 
     /// Connects and asks.
-    init(port: Int, path: String) throws {
+    init(port: Int, path: String, headers: String = "") throws {
         socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -229,7 +229,7 @@ final class EventReader {
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(socket, $0, size) }
         }
         guard status == 0 else { throw Closed() }
-        HostileServer.send(socket, "GET \(path) HTTP/1.1\r\nHost: t\r\n\r\n")
+        HostileServer.send(socket, "GET \(path) HTTP/1.1\r\nHost: t\r\n\(headers)\r\n")
     }
 
     deinit { _ = close(socket) }
@@ -260,6 +260,15 @@ final class EventReader {
             }
             received += try await receive()
         }
+    }
+
+    /// Whether the server has said that nothing more comes; waits for it.
+    func isOver() async throws -> Bool {
+        let end = Array("0\r\n\r\n".utf8)
+        while !received.starts(with: end) {
+            if received.isEmpty { received += try await receive() } else { try await readChunk() }
+        }
+        return true
     }
 
     /// The next event; comments are passed over.

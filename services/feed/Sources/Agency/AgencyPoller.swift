@@ -5,7 +5,7 @@ internal import Telemetry
 internal import Transit
 internal import Web
 
-/// Asks every configured agency feed, all at once, and keeps what they said.
+/// Asks every configured agency feed and keeps what they said.
 final class AgencyPoller: Sendable {
     /// What one answer may cost (spec 1.13); the body is counted after inflating.
     static let limits = HTTPClientLimits(
@@ -82,19 +82,43 @@ final class AgencyPoller: Sendable {
     /// Whether every feed was tried at least once; true without any.
     var isComplete: Bool { state.withLock { $0.feeds.allSatisfy(\.wasTried) } }
 
-    /// Asks every feed once and returns when all have answered or failed.
-    func poll() async {
-        let feeds = feeds
+    /// Asks each feed by a rhythm of its own until the task is cancelled: one that hangs keeps no other
+    /// waiting.
+    ///
+    /// - Parameters:
+    ///   - period: Between the end of a poll and the next one of the same feed.
+    ///   - isWanted: Whether this process is to ask now.
+    ///   - polled: Called after each poll.
+    func run(
+        every period: Duration,
+        while isWanted: @escaping @Sendable () -> Bool,
+        polled: @escaping @Sendable () -> Void
+    ) async {
         await withTaskGroup(of: Void.self) { group in
             for index in feeds.indices {
                 group.addTask { [self] in
-                    let answer = await ask(feeds[index])
-                    // A poll that was cut short says nothing about the feed.
-                    guard !Task.isCancelled else { return }
-                    take(answer, index)
+                    while !Task.isCancelled {
+                        guard isWanted() else {
+                            try? await Task.sleep(for: .milliseconds(200))
+                            continue
+                        }
+                        await poll(index)
+                        polled()
+                        try? await Task.sleep(for: period)
+                    }
                 }
             }
         }
+    }
+
+    /// Asks one feed once.
+    ///
+    /// - Parameter index: Its place in the configuration.
+    func poll(_ index: Int) async {
+        let answer = await ask(feeds[index])
+        // A poll that was cut short says nothing about the feed.
+        guard !Task.isCancelled else { return }
+        take(answer, index)
     }
 
     private func ask(_ feed: AgencyFeed) async -> AgencyFeed.Answer {

@@ -55,9 +55,12 @@ final class StreamHub: Sendable {
             help: "Readers of the stream that fell behind and got a fresh snapshot."
         )
         metrics.gauge("stream_readers_items", help: "Readers of the stream.") { [weak self] in
-            Double(self?.state.withLock { $0.readers.count } ?? 0)
+            Double(self?.readerCount ?? 0)
         }
     }
+
+    /// How many read now.
+    var readerCount: Int { state.withLock { $0.readers.count } }
 
     /// There is a new feed; called on the thread that brought it, which may take its time.
     func feedChanged() {
@@ -82,9 +85,12 @@ final class StreamHub: Sendable {
 
     /// Adds a reader.
     ///
+    /// - Parameters:
+    ///   - filter: What it wants.
+    ///   - key: The digest of the API key that it came with; nil where none is needed.
     /// - Returns: nil when there are too many.
-    func join(_ filter: StreamFilter) -> StreamReader? {
-        let reader = StreamReader(filter: filter, hub: self)
+    func join(_ filter: StreamFilter, key: String? = nil) -> StreamReader? {
+        let reader = StreamReader(filter: filter, key: key, hub: self)
         let (isAdmitted, mustBuild) = state.withLock { state in
             guard state.readers.count < maximumReaders else { return (false, false) }
             state.readers[ObjectIdentifier(reader)] = reader
@@ -100,6 +106,14 @@ final class StreamHub: Sendable {
             }
         }
         return reader
+    }
+
+    /// Ends the streams of readers whose API key counts no more.
+    func dismiss(where isRevoked: (_ key: String) -> Bool) {
+        let readers = state.withLock { Array($0.readers.values) }
+        for reader in readers {
+            if let key = reader.key, isRevoked(key) { reader.dismiss() }
+        }
     }
 
     func leave(_ reader: StreamReader) {
@@ -156,14 +170,18 @@ final class StreamReader: StreamSource {
         var position: UInt64 = 0
         var wake: (@Sendable () -> Void)?
         var spokeAt = Timestamps.monotonicNanoseconds()
+        var isDismissed = false
     }
 
+    /// The digest of the API key that it came with.
+    let key: String?
     private let filter: StreamFilter
     private let hub: StreamHub
     private let state = Mutex(State())
 
-    init(filter: StreamFilter, hub: StreamHub) {
+    init(filter: StreamFilter, key: String?, hub: StreamHub) {
         self.filter = filter
+        self.key = key
         self.hub = hub
     }
 
@@ -171,7 +189,17 @@ final class StreamReader: StreamSource {
 
     func wake() { state.withLock { $0.wake }?() }
 
+    /// The stream ends with what was sent.
+    func dismiss() {
+        let wake = state.withLock { state in
+            state.isDismissed = true
+            return state.wake
+        }
+        wake?()
+    }
+
     func next() -> StreamPiece {
+        if state.withLock({ $0.isDismissed }) { return .end }
         while let next = hub.next(filter, after: state.withLock { $0.position }) {
             let now = Timestamps.monotonicNanoseconds()
             let isSilent = state.withLock { state in

@@ -45,8 +45,8 @@ final class AgencyPoller: Sendable {
         metrics: Metrics
     ) {
         var configuration = HTTPClientConfiguration()
-        // Bodies of 32 MiB each are held at once; more feeds than this take turns.
-        configuration.maximumConcurrent = 8
+        // One that hangs holds its place, which must be nobody else's.
+        configuration.maximumConcurrent = max(1, urls.count)
         client = HTTPClient(configuration: configuration)
         self.limits = limits
         self.clock = clock
@@ -86,7 +86,7 @@ final class AgencyPoller: Sendable {
     /// waiting.
     ///
     /// - Parameters:
-    ///   - period: Between the end of a poll and the next one of the same feed.
+    ///   - period: Between the beginnings of two polls of a feed; one that takes longer is followed at once.
     ///   - isWanted: Whether this process is to ask now.
     ///   - polled: Called after each poll.
     func run(
@@ -102,9 +102,10 @@ final class AgencyPoller: Sendable {
                             try? await Task.sleep(for: .milliseconds(200))
                             continue
                         }
+                        let next = ContinuousClock.now + period
                         await poll(index)
                         polled()
-                        try? await Task.sleep(for: period)
+                        try? await Task.sleep(until: next)
                     }
                 }
             }

@@ -142,7 +142,8 @@ final class RelayWorld: Sendable {
     // MARK: - People
 
     /// A person with a token that lasts for a time, whom groups knows.
-    func person(_ handle: String, for lifetime: Duration = .seconds(900)) async throws -> Traveller {
+    func person(_ handle: String, for lifetime: Duration = .seconds(900)) async throws -> Traveller
+    {
         let id = UniqueID.random()
         let person = Traveller(
             id: id,

@@ -67,7 +67,9 @@ struct Gateway: Sendable {
         }
         for route in routes.routes {
             guard let upstream = upstreams[route.service] else { continue }
-            for pattern in Self.patterns(route.prefix) { text += handle(pattern, upstream) }
+            for pattern in Self.patterns(route.prefix) {
+                text += handle(pattern, upstream, connections: route.connections)
+            }
         }
         text += """
             \thandle {
@@ -160,11 +162,28 @@ struct Gateway: Sendable {
         prefix.hasSuffix("/") ? [prefix + "*"] : [prefix, prefix + "/*"]
     }
 
-    private func handle(_ pattern: String, _ upstream: Upstream) -> String {
+    /// One route.
+    ///
+    /// Each has connections of its own. Without a limit Caddy dials for every call that waits: ten
+    /// thousand log-ins fill the backlog of auth, and a refresh is dialed again and again for 19 s.
+    private func handle(
+        _ pattern: String,
+        _ upstream: Upstream,
+        connections: Int? = nil
+    ) -> String {
         let addresses: String
         var discovery = ""
+        var transport = ""
+        if let connections {
+            transport = """
+                \t\t\t\tkeepalive_idle_conns_per_host \(connections)
+                \t\t\t\tmax_conns_per_host \(connections)
+
+                """
+        }
         switch upstream {
-        case .addresses(let list): addresses = list.joined(separator: " ") + " "
+        case .addresses(let list):
+            addresses = list.joined(separator: " ") + " "
         case .name(let name, let port):
             addresses = ""
             discovery = """
@@ -173,17 +192,19 @@ struct Gateway: Sendable {
                 \t\t\t\tport \(port)
                 \t\t\t\trefresh 2s
                 \t\t\t}
-                \t\t\ttransport http {
-                \t\t\t\tdial_timeout 1s
-                \t\t\t\tresponse_header_timeout \(Self.patience(pattern))
-                \t\t\t}
 
                 """
+            transport = """
+                \t\t\t\tdial_timeout 1s
+                \t\t\t\tresponse_header_timeout \(Self.patience(pattern))
+
+                """ + transport
         }
+        if !transport.isEmpty { transport = "\t\t\ttransport http {\n\(transport)\t\t\t}\n" }
         return """
             \thandle \(pattern) {
             \t\treverse_proxy \(addresses){
-            \(discovery)\
+            \(discovery)\(transport)\
             \t\t\tlb_policy round_robin
             \t\t\tlb_try_duration \(retryDuration)
             \t\t\tlb_try_interval 100ms

@@ -17,6 +17,11 @@ final class Silence: Sendable {
         }
     }
 
+    /// Returns once someone waits.
+    func isAwaited() async {
+        while state.withLock({ $0.waiting.isEmpty }) { await Task.yield() }
+    }
+
     func end() {
         let waiting = state.withLock { state in
             defer { state = (true, []) }

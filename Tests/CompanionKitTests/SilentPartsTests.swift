@@ -71,6 +71,8 @@ import Testing
         )
         let reading = Places.reading(0, at: clock.now)
         let first = Task { try await presence.tick(reading, age: .zero, now: clock.now) }
+        // The calls before had deadlines of their own.
+        await transport.silence.isAwaited()
         await clock.pass(.seconds(20))
         #expect(try await first.value == CirclePresence.activeInterval)
         transport.silence.end()
@@ -93,7 +95,7 @@ import Testing
         let running = Task { await sync.run() }
         await feed.isOpen(true)
         feed.yield(Places.reading(0, at: clock.now))
-        await clock.sleeper(of: .seconds(20))
+        await transport.silence.isAwaited()
         running.cancel()
         await running.value
         transport.silence.end()

@@ -9,7 +9,12 @@ import Testing
 
     /// Work that ends when the test says so, and not by cancellation.
     final class Work: Sendable {
-        private let state = Mutex((isOver: false, waiting: nil as CheckedContinuation<Void, Never>?))
+        private struct State {
+            var isOver = false
+            var waiting: CheckedContinuation<Void, Never>?
+        }
+
+        private let state = Mutex(State())
 
         func run() async -> Int {
             await withCheckedContinuation { waiting in

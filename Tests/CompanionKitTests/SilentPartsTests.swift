@@ -3,7 +3,8 @@ import Testing
 
 @testable import CompanionKit
 
-/// Parts of an app's own that never answer, nor hear that they should stop, hold nothing up for good.
+/// Parts of an app's own that never answer, nor hear that they should stop, hold nothing up for
+/// good.
 @Suite(.timeLimit(.minutes(1))) struct SilentPartsTests {
     let server = FakeServer()
     let session = FakeSession()

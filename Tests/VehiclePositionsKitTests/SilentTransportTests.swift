@@ -7,7 +7,8 @@ import Testing
 ///
 /// Calls fail in time, and a ride ends when it should, whatever the transport does.
 @Suite(.timeLimit(.minutes(1))) struct SilentTransportTests {
-    /// A ride of which the first upload, a periodic or a full batch, is under way without an answer.
+    /// A ride of which the first upload, a periodic or a full batch, is under way without an
+    /// answer.
     private func silent(
         fullBatch: Bool = false,
         configure: (inout RideReporterConfiguration) -> Void = { _ in }

@@ -39,7 +39,8 @@ public final class RunningCaddy {
         }
     }
 
-    /// Whether the process has ended; it is not reaped, or its id could be another's before ``stop()``.
+    /// Whether the process has ended; it is not reaped, or its id could be another's before
+    /// ``stop()``.
     private var hasEnded: Bool {
         var ended = siginfo_t()
         let failure = waitid(P_PID, id_t(process), &ended, WEXITED | WNOHANG | WNOWAIT)

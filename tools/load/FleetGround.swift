@@ -5,7 +5,8 @@ internal import ServiceKit
 internal import TestKit
 internal import Web
 
-/// What the processes of a fleet stand on: one folder for sockets and logs, one database, one secret.
+/// What the processes of a fleet stand on: one folder for sockets and logs, one database, one
+/// secret.
 final class FleetGround: Sendable {
     static let secret = "load-secret-of-thirty-two-bytes-and-more"
 

@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// Bounds work that somebody else's code does, such as a transport that an app brings along.
 ///
-/// Whoever waits is let go in time, whatever the work does: it is told to stop, and one that does not
-/// hear that is left to itself.
+/// Whoever waits is let go in time, whatever the work does: it is told to stop, and one that does
+/// not hear that is left to itself.
 package struct Deadline: Sendable {
     /// The time was up.
     package struct Passed: Error {}

@@ -63,7 +63,8 @@ public enum RideState: String, Sendable, Codable {
     }
 }
 
-/// What the agency's or a driver's own position of the vehicle says about the latest accepted point.
+/// What the agency's or a driver's own position of the vehicle says about the latest accepted
+/// point.
 public enum Corroboration: String, Sendable, Codable {
     /// Nobody trusted sees the vehicle, or the point did not match the trip.
     case unavailable

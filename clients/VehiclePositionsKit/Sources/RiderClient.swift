@@ -142,8 +142,8 @@ struct RiderClient: Sendable {
         return try Self.read(try await send(request))
     }
 
-    /// A cancelled task sees `CancellationError`, whatever the transport makes of it, and at once; a
-    /// transport that gives up by itself has failed.
+    /// A cancelled task sees `CancellationError`, whatever the transport makes of it, and at once;
+    /// a transport that gives up by itself has failed.
     private func send(
         _ request: RiderRequest,
         late: @escaping @Sendable (RiderResponse) -> Void = { _ in }

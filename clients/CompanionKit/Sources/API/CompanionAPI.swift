@@ -4,8 +4,9 @@ internal import Foundation
 /// The calls of circles, convoys and friends, for whoever is signed in.
 ///
 /// Each call takes a token from the session; one that the server refuses is replaced once, and the
-/// call is sent once more. No call is repeated otherwise: repeating is the caller's decision. A call
-/// without an answer fails after 20 s; in a task that is cancelled each throws `CancellationError`.
+/// call is sent once more. No call is repeated otherwise: repeating is the caller's decision. A
+/// call without an answer fails after 20 s; in a task that is cancelled each throws
+/// `CancellationError`.
 public struct CompanionAPI: Sendable {
     /// A call without an answer for this long has failed; the kit's own transport gives up before.
     static let callTimeout = Duration.seconds(20)
@@ -125,10 +126,11 @@ public struct CompanionAPI: Sendable {
 }
 
 extension CompanionTransport {
-    /// Sends a request and waits for its answer, but not for ever; what the transport threw comes as
-    /// the kit's error.
+    /// Sends a request and waits for its answer, but not for ever; what the transport threw comes
+    /// as the kit's error.
     ///
-    /// A cancelled task sees `CancellationError` at once; a transport that gives up by itself has failed.
+    /// A cancelled task sees `CancellationError` at once; a transport that gives up by itself has
+    /// failed.
     func answer(
         to request: CompanionRequest,
         from serverURL: URL,

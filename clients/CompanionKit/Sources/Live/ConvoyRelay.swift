@@ -131,8 +131,8 @@ public actor ConvoyRelay {
 
     /// Keeps the connection until ``stop()``, cancellation, or nothing is followed any more.
     ///
-    /// A run ends in time whatever the socket does: what cannot be opened is given up after 20 s, what
-    /// cannot be sent after 10 s, what does not close is left to itself after 3 s.
+    /// A run ends in time whatever the socket does: what cannot be opened is given up after 20 s,
+    /// what cannot be sent after 10 s, what does not close is left to itself after 3 s.
     ///
     /// - Throws: ``RelayError/alreadyRunning`` when it runs already, and nothing else: whatever
     ///   goes wrong is shown and tried again.

@@ -12,8 +12,8 @@ public protocol LocationFeed: Sendable {
 /// Convoys and circles are therefore sinks on one stream, and the highest cadence that any of them
 /// asks for wins; each sink still hears no more often than it asked. Without sinks nothing runs.
 ///
-/// A stream that ends by itself is opened again, after 1 s when positions had come, else after 2, 4,
-/// 8, 16, 30, 30, … s. Sinks stay; they hear nothing meanwhile, and ``latest`` grows old.
+/// A stream that ends by itself is opened again, after 1 s when positions had come, else after 2,
+/// 4, 8, 16, 30, 30, … s. Sinks stay; they hear nothing meanwhile, and ``latest`` grows old.
 public actor LocationHub {
     /// What a convoy asks for: slower reads as a frozen map.
     public static let convoyInterval = Duration.seconds(2)

@@ -58,8 +58,8 @@ public struct CompanionResponse: Sendable, Equatable {
 public protocol CompanionTransport: Sendable {
     /// Sends one request and returns the answer, whatever its status.
     ///
-    /// A call is told to stop, by cancellation, when nobody waits for it any more: after 20 s, or when
-    /// the caller was cancelled. An answer that comes later is not used.
+    /// A call is told to stop, by cancellation, when nobody waits for it any more: after 20 s, or
+    /// when the caller was cancelled. An answer that comes later is not used.
     ///
     /// - Parameters:
     ///   - request: The call.

@@ -91,6 +91,10 @@ import Web
                 let answer = try await world.get(feed, as: caller)
                 #expect(answer.status == 401)
                 #expect(answer.refusal == error)
+                #expect(
+                    answer.headers.values("WWW-Authenticate")
+                        == [#"ApiKey realm="alongside", in="header", name="X-API-Key""#]
+                )
             }
             for _ in 0..<2 {
                 let answer = try await world.send(.delete, "\(path)/\(id)", as: .admin)

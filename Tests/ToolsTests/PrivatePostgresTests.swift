@@ -10,6 +10,8 @@ import Testing
         let folder = try DataFolder(opening: own.path)
         let first = try PrivatePostgres(in: folder)
         #expect(!first.isRunning)
+        let surroundings = ["ALONGSIDE_DATA": own.path]
+        #expect(throws: OperationError.self) { try OperatorDatabase(surroundings) }
         #expect(try await onOneThread { try first.start() } == false)
         defer { try? first.stop() }
         #expect(first.isRunning)
@@ -19,12 +21,18 @@ import Testing
         // Another process would find it like this.
         let second = try PrivatePostgres(in: folder)
         #expect(second.isRunning)
+        let beside = try OperatorDatabase(surroundings)
+        #expect(beside == OperatorDatabase(url: second.url, folder: own.path))
+        let other = try OperatorDatabase(["DATABASE_URL": "mine", "ALONGSIDE_DATA": own.path])
+        #expect(other == OperatorDatabase(url: "mine", folder: nil))
         #expect(try await onOneThread { try second.start() } == true)
         try await onOneThread { try second.makeDatabase() }
         #expect(try await kept(on: second) == 7)
 
         try await onOneThread { try second.stop() }
         #expect(!second.isRunning)
+        let error = #expect(throws: OperationError.self) { try OperatorDatabase(surroundings) }
+        #expect(error?.description.contains("of \(own.path) does not run: start") == true)
         #expect(try await onOneThread { try second.start() } == false)
         #expect(try await kept(on: second) == 7)
         try await onOneThread { try second.stop() }

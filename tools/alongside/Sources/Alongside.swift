@@ -13,8 +13,8 @@ public enum Alongside {
                                              service log in as `secrets` says
           secrets FOLDER [--database HOST]   make the files that hold what each service must know,
                                              where they are missing
-          doctor                             who lives and owns what behind DATABASE_URL, and
-                                             what to do where something is wrong (exit code 1)
+          doctor                             who lives and owns what, and what to do where
+                                             something is wrong (exit code 1)
           replay SCHEDULE TRACE [--trip ID]… [--date YYYYMMDD] [--points] [--whole]
                                              what the rules say of recorded vehicles
           schedule check FILE|URL            load a schedule and say what is in it
@@ -26,6 +26,9 @@ public enum Alongside {
           keys derive                        each service's verification keys, from JWT_SECRET
           revoke token|rider|installation ID make a token, or all of a rider, void
           help                               this text
+
+        doctor, user add and revoke work on DATABASE_URL; without it on the private database of the
+        `up` that runs on ALONGSIDE_DATA (.alongside).
         """
 
     /// Runs a command on the calling thread, which must be the main thread.

@@ -10,7 +10,7 @@ enum RevokeCommand {
     /// - Parameters:
     ///   - kind: `token`, `rider` or `installation`.
     ///   - id: A token's `jti`, or the id of the rider or installation.
-    ///   - environment: Holds `DATABASE_URL`, the URL of the owner.
+    ///   - environment: Names the database (``OperatorDatabase``).
     /// - Returns: A sentence about what was done.
     /// - Throws: ``OperationError`` saying what to do.
     static func run(
@@ -18,10 +18,8 @@ enum RevokeCommand {
         _ id: String,
         _ environment: [String: String]
     ) throws(OperationError) -> String {
-        guard let url = try UpSettings.owner(environment) else {
-            throw OperationError("DATABASE_URL is missing: set it to the database's owner")
-        }
         let target = try target(kind, id)
+        let url = try OperatorDatabase(environment).url
         let result = BlockingWait.run {
             let database = Database(
                 DatabaseConfiguration(

@@ -54,12 +54,13 @@ final class UpCommand {
         try routes.check(against: Fleet.definitions.map(\.name))
         let port = settings[UpSettings.port]
         let bind = settings[UpSettings.bind]
+        let folder = try DataFolder(opening: settings[UpSettings.data])
+        // Before the port: who starts the same thing twice hears that it runs, not that a port is taken.
+        let lock = try folder.lock(port: port)
+        defer { close(lock) }
         if let obstacle = LoopbackPort.obstacle(to: port, on: bind) {
             throw OperationError(obstacle)
         }
-        let folder = try DataFolder(opening: settings[UpSettings.data])
-        let lock = try folder.lock()
-        defer { close(lock) }
 
         let riders =
             isDemo ? try DemoRiders(installation, folder, environment: environment) : nil

@@ -74,9 +74,21 @@ enum UpSettings {
 
     /// The database, as its owner, from `DATABASE_URL` or its file; nil when neither is set.
     static func owner(_ environment: [String: String]) throws(OperationError) -> String? {
+        try settings([databaseURL.declaration], environment)[databaseURL]?.revealed()
+    }
+
+    /// The data folder, as it is set.
+    static func folder(_ environment: [String: String]) throws(OperationError) -> String {
+        try settings([data.declaration], environment)[data]
+    }
+
+    /// Reads some settings alone: a command is not stopped by a fault in those that it does not need.
+    private static func settings(
+        _ declarations: [SettingDeclaration],
+        _ environment: [String: String]
+    ) throws(OperationError) -> Settings {
         do {
-            let table = SettingsTable([databaseURL.declaration])
-            return try table.read(environment: environment, options: [:])[databaseURL]?.revealed()
+            return try SettingsTable(declarations).read(environment: environment, options: [:])
         } catch {
             throw OperationError("\(error)")
         }

@@ -77,7 +77,7 @@ final class APIKeyBoard: Authorizer {
 
 extension HTTPError {
     fileprivate static func apiKey(_ message: String, code: String) -> HTTPError {
-        HTTPError(status: 401, code: code, message: message)
+        HTTPError(status: 401, code: code, message: message, challenge: .apiKey)
     }
 
     fileprivate static let invalidAPIKey = apiKey("invalid API key", code: "api_key.invalid")

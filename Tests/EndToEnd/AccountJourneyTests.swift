@@ -3,11 +3,17 @@ import TestKit
 import Testing
 import Web
 
+@testable import Operations
+
 extension EndToEnd.People {
     /// Accounts through the gateway, as a newcomer meets them.
     @Suite(.timeLimit(.minutes(3))) struct AccountJourneyTests {
         @Test func `the first admin lets a driver in, who is let out again`() async throws {
-            let product = try await Product.ready()
+            let ports = try LoopbackPort.free(2)
+            let product = try await Product.ready(environment: [
+                "SITE_ADDRESS": "localhost", "HTTP_PORT": String(ports[0]),
+                "HTTPS_PORT": String(ports[1]),
+            ])
             let file = product.folder + "/keys/admin-password"
             #expect(product.log.contains("admin@localhost, its first password is in \(file)"))
             let password = try String(contentsOfFile: file, encoding: .utf8)
@@ -15,6 +21,7 @@ extension EndToEnd.People {
             #expect(!product.log.contains(password))
 
             let admin = try await logIn(product, "admin@localhost", password)
+            try await openSession(as: "admin@localhost", password, behind: ports)
             let wanted = try text([
                 "name": "Dora", "email": "dora@example.org", "password": "password of Dora",
                 "role": "driver",
@@ -53,6 +60,36 @@ extension EndToEnd.People {
                 try await product.get("/api/me", token: driver).status == 401
             }
             try await product.remove()
+        }
+
+        /// The gateway for the public: certificate and the way to it, and a cookie that stays behind TLS.
+        private func openSession(
+            as email: String,
+            _ password: String,
+            behind ports: [Int]
+        ) async throws {
+            func curl(_ url: String, _ more: String...) throws -> String {
+                try FinishedProgram(["curl", "-4sk", "-m", "20", "-D", "-", url] + more).output
+            }
+            let base = "https://localhost:\(ports[1])"
+            // The gateway listens before it has signed its certificate.
+            try await eventually("a certificate", within: .seconds(20)) {
+                try curl(base + "/api/health").contains("HTTP/2 200")
+            }
+            let credentials = try text(["email": email, "password": password])
+            let opened = try curl(
+                base + "/api/v1/auth/session",
+                "-H",
+                "Content-Type: application/json",
+                "--data",
+                credentials
+            )
+            #expect(opened.contains("HTTP/2 204"), "\(opened)")
+            #expect(opened.contains("; Secure\r\n"), "\(opened)")
+            // Who is ready is for this machine.
+            #expect(try curl(base + "/ready").contains("HTTP/2 404"))
+            let onward = try curl("http://localhost:\(ports[0])/feeds.json")
+            #expect(onward.contains("308"), "\(onward)")
         }
 
         @Test

@@ -20,6 +20,8 @@ public enum Alongside {
           schedule check FILE|URL            load a schedule and say what is in it
           schedule rebase IN OUT --today [--time HH:MM]
                                              a copy whose trips run now and every day
+          backup FOLDER                      the database and the keys of the `up` that runs here
+          restore FOLDER                     such a backup, before `up`, into a new data folder
           user add --role admin|driver --email ADDRESS [--name NAME] [--generate]
                                              an account of staff; the password comes from
                                              standard input, or is made and shown once
@@ -54,6 +56,10 @@ public enum Alongside {
                 let diagnosis = try DoctorCommand.examine(environment: environment)
                 say(diagnosis.text)
                 return diagnosis.isWell ? 0 : 1
+            case ("backup", let rest) where rest.count == 1:
+                try BackupCommand.backup(to: rest[0], environment)
+            case ("restore", let rest) where rest.count == 1:
+                try BackupCommand.restore(from: rest[0], environment)
             case ("replay", let rest):
                 say(try ReplayCommand.run(try ReplayCommand.Options(rest)))
             case ("schedule", let rest) where rest.first == "check" && rest.count == 2:

@@ -58,7 +58,8 @@ final class UpCommand {
         // Before the port: who starts the same thing twice hears that it runs, not that a port is taken.
         let lock = try folder.lock(port: port)
         defer { close(lock) }
-        if let obstacle = LoopbackPort.obstacle(to: port, on: bind) {
+        let site = PublicSite(settings)
+        if let obstacle = LoopbackPort.obstacle(to: port, on: bind) ?? site?.obstacle {
             throw OperationError(obstacle)
         }
 
@@ -95,12 +96,14 @@ final class UpCommand {
         let gateway = Gateway(
             routes: routes,
             upstreams: upstreams.mapValues { .addresses($0) },
-            site: .local(bind: bind, port: port, supervisor: "127.0.0.1:\(ready.port)")
+            site: .local(bind: bind, port: port, supervisor: "127.0.0.1:\(ready.port)"),
+            isAlsoPublished: site != nil
         )
-        try startGateway(gateway, folder)
+        try startGateway(gateway, folder, site?.environment ?? [:])
         guard try waitUntilReady(folder, &signals) else { return }
         board.set("up", notReady: nil)
         announce(folder, port, admin)
+        if let site { say("the public reaches it as \(site.address), port \(site.httpsPort)") }
         if let riders {
             try supervisor.add(
                 riders.program(schedule: schedule, port: port, clockOffset: clockOffset)
@@ -279,7 +282,11 @@ final class UpCommand {
         return upstreams
     }
 
-    private func startGateway(_ gateway: Gateway, _ folder: DataFolder) throws(OperationError) {
+    private func startGateway(
+        _ gateway: Gateway,
+        _ folder: DataFolder,
+        _ site: [String: String]
+    ) throws(OperationError) {
         let caddy = "/usr/bin/caddy"
         guard access(caddy, X_OK) == 0 else {
             throw OperationError("the gateway \(caddy) is not installed; run scripts/bootstrap")
@@ -294,7 +301,7 @@ final class UpCommand {
                 environment: [
                     "HOME": folder.gateway, "XDG_DATA_HOME": folder.gateway,
                     "XDG_CONFIG_HOME": folder.gateway, "PATH": "/usr/bin:/bin",
-                ],
+                ].merging(site) { own, _ in own },
                 logPath: "\(folder.logs)/gateway.log",
                 stage: .gateway
             )

@@ -21,6 +21,7 @@ final class FleetGround: Sendable {
     ///   - name: Tells its folder from others'.
     ///   - programs: The folder of the executables.
     ///   - databaseURL: The services' database.
+    /// - Throws: When the folder cannot be made.
     init(_ name: String, programs: String, databaseURL: String) throws {
         self.programs = programs
         self.databaseURL = databaseURL

@@ -77,10 +77,8 @@ extension RideReporter {
 
     /// Uploads and waits for the answer; a ride whose time is up meanwhile does not wait with it.
     private func uploadWatchfully(_ batch: [RiderPosition], _ number: Int) async {
-        let upload = Task { await self.upload(batch, number) }
-        ride?.upload = upload
         let watch = Task { await self.watchClock(number) }
-        await upload.value
+        await upload(batch, number)
         watch.cancel()
     }
 

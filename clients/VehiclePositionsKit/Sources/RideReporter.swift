@@ -240,7 +240,7 @@ struct Ride {
     var hasWarnedOfAccuracy = false
     var hasWarnedOfUse = false
     var tasks: [Task<Void, Never>] = []
-    /// The latest upload.
+    /// The upload of a full batch; periodic ones run in the tick task.
     var upload: Task<Void, Never>?
     /// Set once the ride is ending; whoever ends it again waits for this.
     var ending: Task<Void, Never>?

@@ -37,7 +37,7 @@ struct RiderClient: Sendable {
         return answer
     }
 
-    /// - Parameter orphan: Takes a ride that the server begins after nobody waits for it any more.
+    /// `orphan` takes a ride that the server begins after nobody waits for it any more.
     func startRide(
         _ trip: TripDescriptor,
         token: String,

@@ -193,8 +193,10 @@ final class CoreFleet {
             }
         }
         for relay in relays {
-            _ = relay.core.takeDirty()
-            for client in relay.clients where !client.isStopped { client.read() }
+            _ = relay.core.takeDirty(at: now)
+            for client in relay.clients where !client.isStopped && !client.session.isGathered {
+                client.read()
+            }
         }
     }
 

@@ -79,11 +79,12 @@ extension RelayCore {
             position = self.position(fix.accountID, fix.row(ttlSeconds: seconds))
             fanOut.position = position
         }
+        let isCrowd = gathering.patience(with: group.connected.count) > 0
         for session in group.connected
         where session.lastFix != fanOut.serial && session.account != fix.accountID {
             session.lastFix = fanOut.serial
             session.outbox.add(position)
-            touch(session)
+            if isCrowd { gathering.add(session, at: now.uptime) } else { touch(session) }
         }
     }
 

@@ -67,10 +67,7 @@ final class RelayLoop {
         core.sweptAt = now.uptime
         core.storedAt = now.uptime
         while true {
-            let tick = limits.tickInterval.nanoseconds
-            let wait =
-                tickedAt + tick > now.uptime ? (tickedAt + tick - now.uptime) / 1_000_000 + 1 : 0
-            let events = poll.wait(milliseconds: Int32(min(wait, 1000)))
+            let events = poll.wait(milliseconds: millisecondsToWait())
             look()
             let start = Timestamps.monotonicNanoseconds()
             turn(events)
@@ -85,6 +82,15 @@ final class RelayLoop {
         }
     }
 
+    /// How long nothing has to be done unless something comes.
+    private func millisecondsToWait() -> Int32 {
+        var end = tickedAt + limits.tickInterval.nanoseconds
+        if let gathered = core.gathering.end { end = min(end, gathered) }
+        let now = outside.uptime()
+        guard end > now else { return 0 }
+        return Int32(clamping: min((end - now + 999_999) / 1_000_000, 1000))
+    }
+
     func look() {
         now = RelayCore.Moment(
             uptime: outside.uptime(),
@@ -93,7 +99,8 @@ final class RelayLoop {
     }
 
     func turn(_ events: [Poll.Event]) {
-        for command in mailbox.takeAll() { take(command) }
+        let isWoken = events.contains { $0.descriptor == mailbox.wake.descriptor }
+        for command in mailbox.takeAll(isWoken: isWoken) { take(command) }
         for event in events {
             guard let connection = connections[event.descriptor] else { continue }
             take(event, connection)
@@ -115,7 +122,7 @@ final class RelayLoop {
         while true {
             core.fetchViews(at: now)
             let effects = core.takeEffects()
-            let dirty = core.takeDirty()
+            let dirty = core.takeDirty(at: now)
             guard !effects.isEmpty || !dirty.isEmpty else { return }
             for effect in effects { carryOut(effect) }
             for session in dirty {

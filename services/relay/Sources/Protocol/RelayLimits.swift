@@ -73,6 +73,11 @@ public struct RelayLimits: Sendable {
     public var heldBack = 64
     /// The kernel's buffer for each client, in bytes: a stopped reader gets old news for no longer.
     public var sendBufferBytes = 64 << 10
+    /// What writing to one socket takes, about; positions for many wait that long for each of them, so that
+    /// what comes meanwhile goes with them.
+    public var writeTime = Duration.microseconds(5)
+    /// How long such positions wait at most.
+    public var gatherLimit = Duration.milliseconds(10)
     /// Fixes that wait to be stored; more are dropped, and the next ones of their senders heal it.
     public var waitingFixes = 10_000
 

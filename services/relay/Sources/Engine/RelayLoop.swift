@@ -187,6 +187,7 @@ final class RelayLoop {
         connections[socket.descriptor] = Connection(
             socket,
             session: session,
+            at: now.milliseconds,
             nextPingAt: now.uptime + limits.pingInterval.nanoseconds
         )
         core.open(session)

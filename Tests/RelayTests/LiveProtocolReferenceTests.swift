@@ -99,7 +99,8 @@ import Transit
             range(RelayLimits.speeds) + " km/h",
             "\(RelayLimits.socketTTLSeconds) s, \(RelayLimits.postedTTLSeconds) s",
             "\(seconds(limits.pingInterval)), \(limits.missedPongs)", seconds(limits.stuckLimit),
-            "\(limits.waitingFrames)", gathering, seconds(limits.sweepInterval), seconds(limits.viewLifetime),
+            "\(limits.waitingFrames)", gathering, seconds(limits.sweepInterval),
+            seconds(limits.viewLifetime),
         ]
         #expect(try rows("Bounds").map { $0[1] } == values)
     }

@@ -11,7 +11,8 @@ import Transit
     private let ben = UniqueID.random()
 
     /// A circle in which the first does not share, and both with a socket.
-    private func pausedFleet() -> (fleet: CoreFleet, circle: UniqueID, a: CoreClient, b: CoreClient) {
+    private func pausedFleet() -> (fleet: CoreFleet, circle: UniqueID, a: CoreClient, b: CoreClient)
+    {
         let fleet = CoreFleet()
         let circle = fleet.group([anna, ben])
         fleet.changed(circle, withdrawing: .paused, of: anna)

@@ -8,7 +8,8 @@ import Transit
 /// Who knows a group's id and is no member of it (spec, case 69).
 @Suite struct StrangerTests {
     @Test(arguments: [true, false])
-    func `who only knows a group's id is refused, and nothing of theirs gets there`(isConvoy: Bool) {
+    func `who only knows a group's id is refused, and nothing of theirs gets there`(isConvoy: Bool)
+    {
         let (anna, ben, mallory) = (UniqueID.random(), UniqueID.random(), UniqueID.random())
         let fleet = CoreFleet()
         let group = fleet.group([anna, ben], convoy: isConvoy)

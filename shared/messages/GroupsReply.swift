@@ -84,8 +84,9 @@ public struct GroupView: Equatable, Sendable {
     public struct Member: Equatable, Sendable {
         /// The account.
         public var accountID: UniqueID
-        /// Since when this member's position may go to the others, our clock, POSIX milliseconds: what was
-        /// received before does not. Nil while it may not.
+        /// Since when this member's position may go to the others; nil while it may not.
+        ///
+        /// Our clock, POSIX milliseconds. What was received before does not go to them.
         public var sharingSinceMilliseconds: Int64?
         /// The stored fix; nil where there is none or the kind stores none.
         public var lastFix: MemberFix?
@@ -107,6 +108,7 @@ public struct GroupView: Equatable, Sendable {
         /// Whether what was received then may go to the others.
         ///
         /// - Parameter milliseconds: Our clock, POSIX milliseconds.
+        /// - Returns: Whether it may.
         public func shares(receivedAt milliseconds: Int64) -> Bool {
             sharingSinceMilliseconds.map { $0 <= milliseconds } ?? false
         }

@@ -179,6 +179,7 @@ struct Pass {
     /// long the call then waited for its turn.
     ///
     /// - Parameter milliseconds: When it was received, our clock, POSIX milliseconds.
+    /// - Returns: Whether it may.
     func shares(receivedAt milliseconds: Int64) -> Bool {
         sharingSince.map { $0 <= milliseconds } ?? false
     }

@@ -66,6 +66,7 @@ final class RelayMailbox: Sendable {
     /// Takes all commands.
     ///
     /// - Parameter isWoken: Whether ``wake`` is readable.
+    /// - Returns: The commands, in the order in which they were left.
     func takeAll(isWoken: Bool) -> [RelayCommand] {
         if isWoken { wake.drain() }
         return state.withLock { state in

@@ -66,6 +66,8 @@ final class RelayCore {
     var unstored: [UniqueID: MemberFix] = [:]
     var isStoring = false
     var storedAt: UInt64 = 0
+    /// The second up to which expired tokens were looked for; none expires within one.
+    var expirySecond: Int64 = 0
     /// Nobody can say which sessions have ended, so nothing is shown to anybody.
     var isBlind = false
     private var lastQuestion: UInt64 = 0

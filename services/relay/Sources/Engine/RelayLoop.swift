@@ -32,6 +32,7 @@ final class RelayLoop {
     var now = RelayCore.Moment(uptime: 0, milliseconds: 0)
     var tickedAt: UInt64 = 0
     var checkedAt: UInt64 = 0
+    var walkedAt: UInt64 = 0
     var unfinishedBytes = 0
     var queuedBytes = 0
     var done: [@Sendable () -> Void] = []

@@ -49,6 +49,8 @@ public struct RelayLimits: Sendable {
     public var messageLimit = Duration.seconds(30)
     /// Between two looks at what time alone brings about.
     public var tickInterval = Duration.milliseconds(250)
+    /// Between two looks at each client: whether it pongs, reads and ends what it says.
+    public var clientInterval = Duration.seconds(1)
     /// Between two looks for views that are not what groups holds.
     public var sweepInterval = Duration.seconds(5)
     /// How long an answer of groups is waited for.

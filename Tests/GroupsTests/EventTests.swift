@@ -198,6 +198,24 @@ import Transit
         }
     }
 
+    @Test(arguments: [(-1, 200), (0, 200), (1, 204)])
+    func `what was reported before its member shared is thrown away, though its call ends after`(
+        after: Int64,
+        status: Int
+    ) async throws {
+        try await GroupsWorld.with { world in
+            let anna = try await world.person("anna")
+            let circle = try await world.sharingCircle(anna)
+            let place = try await anna.putPlace(circle)
+            let since = world.clock.now * 1000 + after
+            try await world.query { connection throws(DatabaseError) in
+                try connection.script("UPDATE groups.members SET sharing_since_ms = \(since)")
+            }
+            #expect(try await anna.postEvent(circle, place).status == status)
+            #expect(world.relays.events.count == (status == 200 ? 1 : 0))
+        }
+    }
+
     @Test func `of each member the newest five hundred answers stay`() async throws {
         try await GroupsWorld.with { world in
             let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))

@@ -147,6 +147,39 @@ import Web
         }
     }
 
+    @Test(arguments: [(-1, true), (0, true), (1, false)])
+    func `a fix that came before its sender shared goes nowhere, though its call ends after`(
+        after: Int64,
+        isTaken: Bool
+    ) async throws {
+        try await GroupsWorld.with { world in
+            let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
+            let circle = try await world.sharingCircle(anna, ben)
+            let convoy = try await world.group("convoys", anna, ben)
+            let since = world.clock.now * 1000 + after
+            // Both have read their fix when the switch is turned, and go on behind it.
+            try await world.holding(
+                "UPDATE groups.members SET sharing_since_ms = \(since) WHERE account_id = $1",
+                anna.id,
+                untilWaiting: 2,
+                [
+                    {
+                        let answer = try await anna.postFix(circle)
+                        #expect(answer.status == 204)
+                    },
+                    {
+                        let body = "{\"latitude\":1,\"longitude\":2}"
+                        let answer = try await anna.post("/api/me/fix", body)
+                        #expect(answer.status == 204)
+                    },
+                ]
+            )
+            #expect(try await ben.fixes(circle).count == (isTaken ? 1 : 0))
+            let targets = world.relays.fixes.flatMap(\.targets).map { "\($0.groupID)" }
+            #expect(Set(targets) == (isTaken ? [circle, convoy] : []))
+        }
+    }
+
     @Test func `one fix reaches what is shared and not what is paused (case 36)`() async throws {
         try await GroupsWorld.with { world in
             let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
@@ -194,7 +227,7 @@ import Web
         }
     }
 
-    @Test func `who is only invited neither sees nor is seen`() async throws {
+    @Test func `who is only invited neither sees nor is seen (case 8)`() async throws {
         try await GroupsWorld.with { world in
             let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
             let circle = try await world.sharingCircle(anna)

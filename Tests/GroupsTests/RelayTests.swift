@@ -37,6 +37,7 @@ import Web
             #expect(Set(members.keys) == [anna.id, ben.id])
             #expect(members[anna.id]?.isSharing == false)
             #expect(members[ben.id]?.isSharing == true)
+            #expect(members[ben.id]?.sharingSinceMilliseconds == world.clock.now * 1000)
             #expect(members[ben.id]?.lastFix?.latitude == 5)
             let ride = try #require(UniqueID(convoy).flatMap { views[$0] })
             #expect([ride.allowsVotes, ride.sharesWhileConnected] == [true, true])
@@ -106,6 +107,37 @@ import Web
                 return
             }
             #expect(Set(all.map(\.groupID)) == [circle, new])
+        }
+    }
+
+    @Test func `a sweep has the accepted memberships of the riders asked for alone (case 71)`()
+        async throws
+    {
+        try await GroupsWorld.with { world in
+            let (anna, ben, cleo) = (
+                try await world.person("anna"), try await world.person("ben"),
+                try await world.person("cleo")
+            )
+            let shared = try await world.group("circles", anna, ben)
+            try await world.befriend(anna, cleo)
+            try await anna.invite(cleo, to: shared)
+            let own = try await cleo.create("convoys")
+            func swept(_ people: Person...) async -> [String: UInt64] {
+                let request = GroupsRequest(body: .sweep(accountIDs: people.map(\.id)))
+                guard case .versions(let found) = await world.process.desk.answer(request) else {
+                    Issue.record("no versions")
+                    return [:]
+                }
+                return Dictionary(uniqueKeysWithValues: found.map { ("\($0.groupID)", $0.version) })
+            }
+            #expect(await swept(ben) == [shared: 2])
+            // An invitation is no membership.
+            #expect(await swept(cleo) == [own: 1])
+            #expect(await swept(anna, ben, cleo) == [shared: 2, own: 1])
+            #expect(await swept(world.stranger("dora")).isEmpty)
+            #expect(try await ben.leave(shared).status == 204)
+            #expect(await swept(ben).isEmpty)
+            #expect(await swept(anna) == [shared: 3])
         }
     }
 

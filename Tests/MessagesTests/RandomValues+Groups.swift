@@ -59,7 +59,7 @@ extension RandomValues {
             members: list {
                 GroupView.Member(
                     accountID: $0.id(),
-                    isSharing: $0.bool(),
+                    sharingSinceMilliseconds: $0.maybe { $0.time() },
                     lastFix: $0.maybe { $0.fix() }
                 )
             }

@@ -82,7 +82,7 @@ final class CoreFleet {
             version: 1,
             allowsVotes: convoy,
             sharesWhileConnected: convoy,
-            members: members.map { GroupView.Member(accountID: $0, isSharing: true) }
+            members: members.map { GroupView.Member(accountID: $0, sharingSinceMilliseconds: 0) }
         )
         return id
     }
@@ -100,7 +100,7 @@ final class CoreFleet {
         if let account, let reason {
             if reason == .paused {
                 for index in view.members.indices where view.members[index].accountID == account {
-                    view.members[index].isSharing = false
+                    view.members[index].sharingSinceMilliseconds = nil
                     view.members[index].lastFix = nil
                 }
             } else {
@@ -193,8 +193,10 @@ final class CoreFleet {
             }
         }
         for relay in relays {
-            _ = relay.core.takeDirty()
-            for client in relay.clients where !client.isStopped { client.read() }
+            _ = relay.core.takeDirty(at: now)
+            for client in relay.clients where !client.isStopped && !client.session.isGathered {
+                client.read()
+            }
         }
     }
 
@@ -301,7 +303,12 @@ final class CoreClient {
 
     fileprivate func pump() {
         while session.isReading, !inbox.isEmpty {
-            relay.core.receive(inbox.removeFirst(), from: session, at: fleet.now) { token in
+            relay.core.receive(
+                inbox.removeFirst(),
+                from: session,
+                readAt: fleet.now.milliseconds,
+                at: fleet.now
+            ) { token in
                 guard token.hasPrefix("for ") else { return nil }
                 return TokenClaims(
                     subject: String(token.dropFirst(4)),

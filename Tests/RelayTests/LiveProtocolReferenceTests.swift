@@ -85,6 +85,12 @@ import Web
         func range(_ range: ClosedRange<Int>) -> String {
             "\(range.lowerBound) to \(range.upperBound)"
         }
+        func milliseconds(_ sockets: Int) -> UInt64 {
+            Gathering(limits).patience(with: sockets) / 1_000_000
+        }
+        // The row above begins with 200 sockets.
+        #expect(milliseconds(199) == 0)
+        let gathering = "\(milliseconds(200)) to \(milliseconds(limits.sockets)) ms"
         let values = [
             "\(RelayLimits.messageBytes) bytes", "\(RelayLimits.frameDepth) levels",
             "\(Int(RelayLimits.budgetBurst)), \(Int(RelayLimits.budgetPerSecond))",
@@ -94,7 +100,8 @@ import Web
             range(RelayLimits.speeds) + " km/h",
             "\(RelayLimits.socketTTLSeconds) s, \(RelayLimits.postedTTLSeconds) s",
             "\(seconds(limits.pingInterval)), \(limits.missedPongs)", seconds(limits.stuckLimit),
-            "\(limits.waitingFrames)", seconds(limits.sweepInterval), seconds(limits.viewLifetime),
+            "\(limits.waitingFrames)", gathering, seconds(limits.sweepInterval),
+            seconds(limits.viewLifetime),
         ]
         #expect(try rows("Bounds").map { $0[1] } == values)
     }

@@ -195,8 +195,11 @@ import Web
             try await anna.befriend(cleo)
             try await anna.invite(cleo, to: circle)
             let c = try await world.connect(cleo)
-            c.join(circle)
-            try await c.next("error")
+            // Invited and not in it: as for a group that does not exist.
+            for group in [circle, "\(UniqueID.random())"] {
+                c.join(group)
+                #expect(try await c.next("error")["message"].string == "group not found")
+            }
             try await cleo.accept(circle)
             c.join(circle)
             try await c.next("joined")

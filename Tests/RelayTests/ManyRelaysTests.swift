@@ -147,7 +147,8 @@ import Transit
         fleet.isTelling = false
         let (a, b) = (fleet.client(anna, at: 0), fleet.client(ben, at: 1))
         fleet.changed(group, withdrawing: .paused, of: anna)
-        fleet.changed(group) { $0.members[0].isSharing = true }
+        let since = fleet.now.milliseconds
+        fleet.changed(group) { $0.members[0].sharingSinceMilliseconds = since }
         a.relay.core.hear(GroupChange(groupID: group, version: 3, isGone: false))
         fleet.settle()
         a.locate(4)

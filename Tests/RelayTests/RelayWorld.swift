@@ -208,6 +208,7 @@ extension RelayLimits {
         var limits = RelayLimits()
         limits.sweepInterval = .seconds(1)
         limits.tickInterval = .milliseconds(50)
+        limits.clientInterval = .milliseconds(50)
         limits.storeInterval = .milliseconds(100)
         limits.closeLimit = .milliseconds(500)
         return limits

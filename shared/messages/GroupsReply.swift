@@ -84,16 +84,33 @@ public struct GroupView: Equatable, Sendable {
     public struct Member: Equatable, Sendable {
         /// The account.
         public var accountID: UniqueID
-        /// Whether this member's position may go to the others.
-        public var isSharing: Bool
+        /// Since when this member's position may go to the others; nil while it may not.
+        ///
+        /// Our clock, POSIX milliseconds. What was received before does not go to them.
+        public var sharingSinceMilliseconds: Int64?
         /// The stored fix; nil where there is none or the kind stores none.
         public var lastFix: MemberFix?
 
         /// Makes a member.
-        public init(accountID: UniqueID, isSharing: Bool, lastFix: MemberFix? = nil) {
+        public init(
+            accountID: UniqueID,
+            sharingSinceMilliseconds: Int64?,
+            lastFix: MemberFix? = nil
+        ) {
             self.accountID = accountID
-            self.isSharing = isSharing
+            self.sharingSinceMilliseconds = sharingSinceMilliseconds
             self.lastFix = lastFix
+        }
+
+        /// Whether this member's position may go to the others.
+        public var isSharing: Bool { sharingSinceMilliseconds != nil }
+
+        /// Whether what was received then may go to the others.
+        ///
+        /// - Parameter milliseconds: Our clock, POSIX milliseconds.
+        /// - Returns: Whether it may.
+        public func shares(receivedAt milliseconds: Int64) -> Bool {
+            sharingSinceMilliseconds.map { $0 <= milliseconds } ?? false
         }
     }
 

@@ -70,20 +70,14 @@ public final class LoadProcess: Sendable {
         return pages * Double(sysconf(Int32(_SC_PAGESIZE)))
     }
 
-    /// Seconds of CPU that it has used, to 10 ms.
+    /// Seconds of CPU that all its threads have used.
     public var cpuSeconds: Double {
-        let file = open("/proc/\(processID)/stat", O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return 0 }
-        defer { close(file) }
-        var bytes = [UInt8](repeating: 0, count: 1024)
-        let count = max(0, read(file, &bytes, bytes.count))
-        let text = String(decoding: bytes.prefix(count), as: UTF8.self)
-        // The program's name in parentheses may hold spaces; utime and stime are fields 14 and 15.
-        guard let close = text.lastIndex(of: ")") else { return 0 }
-        let fields = text[text.index(after: close)...].split(separator: " ")
-        guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12])
+        var clock = clockid_t()
+        var time = timespec()
+        guard processID > 0, clock_getcpuclockid(processID, &clock) == 0,
+            clock_gettime(clock, &time) == 0
         else { return 0 }
-        return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
     private func signal(_ number: Int32) {

@@ -1439,7 +1439,7 @@ const ProtobufCMessageDescriptor alongside__group_views__descriptor =
   (ProtobufCMessageInit) alongside__group_views__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__group_view__member__field_descriptors[3] =
+static const ProtobufCFieldDescriptor alongside__group_view__member__field_descriptors[4] =
 {
   {
     "account_id",
@@ -1477,16 +1477,29 @@ static const ProtobufCFieldDescriptor alongside__group_view__member__field_descr
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "sharing_since_ms",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_SINT64,
+    offsetof(Alongside__GroupView__Member, has_sharing_since_ms),
+    offsetof(Alongside__GroupView__Member, sharing_since_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__group_view__member__field_indices_by_name[] = {
   0,   /* field[0] = account_id */
   1,   /* field[1] = is_sharing */
   2,   /* field[2] = last_fix */
+  3,   /* field[3] = sharing_since_ms */
 };
 static const ProtobufCIntRange alongside__group_view__member__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor alongside__group_view__member__descriptor =
 {
@@ -1496,7 +1509,7 @@ const ProtobufCMessageDescriptor alongside__group_view__member__descriptor =
   "Alongside__GroupView__Member",
   "alongside",
   sizeof(Alongside__GroupView__Member),
-  3,
+  4,
   alongside__group_view__member__field_descriptors,
   alongside__group_view__member__field_indices_by_name,
   1,  alongside__group_view__member__number_ranges,

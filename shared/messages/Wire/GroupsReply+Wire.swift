@@ -143,6 +143,9 @@ extension GroupView.Member {
         arena.message(alongside__group_view__member__init) { wire in
             (wire.has_account_id, wire.account_id) = (1, arena.id(accountID))
             (wire.has_is_sharing, wire.is_sharing) = (1, isSharing ? 1 : 0)
+            if let sharingSinceMilliseconds {
+                (wire.has_sharing_since_ms, wire.sharing_since_ms) = (1, sharingSinceMilliseconds)
+            }
             if let lastFix { wire.last_fix = lastFix.wire(arena) }
         }
     }
@@ -152,7 +155,8 @@ extension GroupView.Member {
         if let pointer = wire.last_fix { fix = try MemberFix(pointer.pointee) }
         self.init(
             accountID: try uniqueID(wire.has_account_id, wire.account_id, "account_id"),
-            isSharing: wire.is_sharing != 0,
+            // An older release does not say since when; its 0 is before everything.
+            sharingSinceMilliseconds: wire.is_sharing != 0 ? wire.sharing_since_ms : nil,
             lastFix: fix
         )
     }

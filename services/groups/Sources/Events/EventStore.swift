@@ -33,7 +33,7 @@ enum EventStore {
         {
             return Recorded(event: first, isNew: false)
         }
-        guard pass.isSharing else { return nil }
+        guard pass.shares(receivedAt: report.receivedAtMilliseconds) else { return nil }
         let placeName = try PlaceStore.name(of: report.placeID, pass)
         let sequence = try pass.connection.query(
             """

@@ -5,8 +5,10 @@ internal import Web
 struct ReportedEvent: Sendable {
     let placeID: UniqueID
     let kind: PlaceEvent.Kind
-    /// POSIX milliseconds.
+    /// The phone's clock, POSIX milliseconds.
     let timestampMilliseconds: Int64
+    /// Our clock when it came in, POSIX milliseconds.
+    let receivedAtMilliseconds: Int64
     /// The phone's own id of the event; a repeat gets the first answer.
     let clientEventID: UniqueID?
 
@@ -21,6 +23,7 @@ struct ReportedEvent: Sendable {
         let kind = try body.string("kind")
         let clientEvent = try body.string("clientEventId")
         timestampMilliseconds = try body.timestamp(now: now)
+        receivedAtMilliseconds = now
         guard let placeID = place.flatMap({ UniqueID($0) }) else { throw .placeIDRequired }
         guard let kind = kind.flatMap({ PlaceEvent.Kind(sent: $0) }) else {
             throw .eventKindInvalid

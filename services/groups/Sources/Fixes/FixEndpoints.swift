@@ -16,7 +16,8 @@ struct FixEndpoints: Sendable {
         ]
     }
 
-    /// Stores and shows nothing live; what a paused member sends is thrown away.
+    /// Stores and shows nothing live; what a paused member sends is thrown away, also when the pause ends
+    /// before the call has its turn.
     private func store(_ caller: Account, _ request: HTTPRequest) async throws -> HTTPResponse {
         let fix = try MemberFix(try request.jsonObject(), now: api.clock.milliseconds())
         let groupID = try request.groupID
@@ -28,7 +29,9 @@ struct FixEndpoints: Sendable {
                 where: \.storesFixes,
                 on: connection
             )
-            if pass.isSharing { try FixStore.store(fix, pass) }
+            if pass.shares(receivedAt: fix.receivedAtMilliseconds) {
+                try FixStore.store(fix, pass)
+            }
         }
         return .empty()
     }

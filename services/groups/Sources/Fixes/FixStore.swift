@@ -43,25 +43,26 @@ enum FixStore {
         )
     }
 
-    /// Every group to which the accounts share; their fixes are stored where the kind stores fixes.
+    /// Every group to which the accounts shared when their fixes were received; they are stored where the
+    /// kind stores fixes.
     private static let everywhere = Survey(
         .heldSharers,
         steps: [
             """
-            target AS (SELECT seat.group_id, seat.account_id, seat.sharing_since_ms,
-                    g.kind, g.version
-                FROM seat JOIN groups.groups g ON g.id = seat.group_id)
+            target AS (SELECT seat.group_id, g.kind, g.version, n.*
+                FROM seat JOIN groups.groups g ON g.id = seat.group_id
+                JOIN unnest($1::uuid[], $2::float8[], $3::float8[], $4::float8[], $5::bigint[],
+                    $6::bigint[])
+                    AS n (account_id, latitude, longitude, accuracy, timestamp_ms, received_at_ms)
+                    ON n.account_id = seat.account_id AND n.received_at_ms >= seat.sharing_since_ms)
             """,
             """
             stored AS (
                 INSERT INTO groups.fixes AS f (group_id, account_id, latitude, longitude,
                     accuracy_meters, timestamp_ms, received_at_ms)
-                SELECT t.group_id, n.* FROM target t JOIN unnest($1::uuid[], $2::float8[],
-                    $3::float8[], $4::float8[], $5::bigint[], $6::bigint[])
-                    AS n (account_id, latitude, longitude, accuracy, timestamp_ms, received_at_ms)
-                    ON n.account_id = t.account_id
-                WHERE t.kind = ANY ($7::text[]) AND n.received_at_ms >= t.sharing_since_ms
-                ORDER BY t.group_id, t.account_id
+                SELECT group_id, account_id, latitude, longitude, accuracy, timestamp_ms,
+                    received_at_ms
+                FROM target WHERE kind = ANY ($7::text[]) ORDER BY group_id, account_id
                 \(overwriting))
             """,
         ],
@@ -72,12 +73,12 @@ enum FixStore {
     /// Stores fixes in every group to which their members share and whose kind stores fixes.
     ///
     /// With one statement; the memberships are held while it runs. A fix that was received before its
-    /// member shared to a group is not stored there: relays bring fixes some seconds late.
+    /// member shared to a group does not go there: relays bring fixes some seconds late, and a call may wait.
     ///
     /// - Parameters:
     ///   - fixes: At most one of each account.
     ///   - connection: Inside a transaction or not.
-    /// - Returns: Every group to which they share, whether it stores fixes or not.
+    /// - Returns: Every group to which the fixes may go, whether it stores fixes or not.
     /// - Throws: `DatabaseError`.
     static func storeEverywhere(
         _ fixes: [AccountFix],

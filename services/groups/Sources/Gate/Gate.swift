@@ -28,7 +28,7 @@ enum Gate {
     /// holds the planner to that. So a stranger's call does the same whether the group exists or not,
     /// and no clock tells them.
     private static let seat = """
-        SELECT g.kind, g.version, m.is_sharing
+        SELECT g.kind, g.version, m.sharing_since_ms
         FROM groups.members m CROSS JOIN LATERAL (SELECT kind, version FROM groups.groups
             WHERE id = m.group_id AND kind = ANY ($3::text[]) OFFSET 0) g
         WHERE m.group_id = $1 AND m.account_id = $2 AND \(isMember)
@@ -154,8 +154,9 @@ struct Pass {
     let kind: GroupKind
     /// The group's version.
     let version: Int64
-    /// Whether the account's own position may go to the other members.
-    let isSharing: Bool
+    /// Since when the account's own position may go to the other members, our clock, POSIX milliseconds; nil
+    /// while it may not.
+    let sharingSince: Int64?
 
     fileprivate init(
         _ row: Row,
@@ -168,7 +169,19 @@ struct Pass {
         groupID = group
         kind = try GroupKind(row)
         version = try row.int64("version")
-        isSharing = try row.bool("is_sharing")
+        sharingSince = try row.optionalInt64("sharing_since_ms")
+    }
+
+    /// Whether the account's own position may go to the other members.
+    var isSharing: Bool { sharingSince != nil }
+
+    /// Whether what the account sent may go to the other members: not what came before it shared, however
+    /// long the call then waited for its turn.
+    ///
+    /// - Parameter milliseconds: When it was received, our clock, POSIX milliseconds.
+    /// - Returns: Whether it may.
+    func shares(receivedAt milliseconds: Int64) -> Bool {
+        sharingSince.map { $0 <= milliseconds } ?? false
     }
 }
 

@@ -9,8 +9,8 @@ enum GroupViews {
     static let whole = Survey(
         .views,
         """
-        SELECT g.id, g.kind, g.version, seat.account_id, seat.is_sharing, f.latitude, f.longitude,
-            f.accuracy_meters, f.timestamp_ms, f.received_at_ms
+        SELECT g.id, g.kind, g.version, seat.account_id, seat.sharing_since_ms, f.latitude,
+            f.longitude, f.accuracy_meters, f.timestamp_ms, f.received_at_ms
         FROM seat JOIN groups.groups g ON g.id = seat.group_id
         LEFT JOIN groups.fixes f
             ON f.group_id = seat.group_id AND f.account_id = seat.account_id
@@ -62,7 +62,7 @@ enum GroupViews {
             views[views.count - 1].members.append(
                 GroupView.Member(
                     accountID: try row.uuid("account_id"),
-                    isSharing: try row.bool("is_sharing"),
+                    sharingSinceMilliseconds: try row.optionalInt64("sharing_since_ms"),
                     lastFix: hasFix ? try MemberFix(row) : nil
                 )
             )

@@ -11,15 +11,26 @@ extension RelayCore {
     }
 
     /// A rider here says where they are.
-    func locate(_ session: Session, _ location: ClientFrame.Location, at now: Moment) {
+    ///
+    /// - Parameters:
+    ///   - session: Their socket.
+    ///   - location: Where.
+    ///   - readAt: When it was read, the application clock, POSIX milliseconds.
+    ///   - now: This moment.
+    func locate(
+        _ session: Session,
+        _ location: ClientFrame.Location,
+        readAt: Int64,
+        at now: Moment
+    ) {
         let fix = RelayedFix(
             accountID: session.account,
             latitude: location.latitude,
             longitude: location.longitude,
             headingDegrees: location.headingDegrees,
             speedKilometersPerHour: location.speedKilometersPerHour,
-            timestampMilliseconds: location.timestampMilliseconds ?? now.milliseconds,
-            receivedAtMilliseconds: now.milliseconds,
+            timestampMilliseconds: location.timestampMilliseconds ?? readAt,
+            receivedAtMilliseconds: readAt,
             ttlSeconds: RelayLimits.socketTTLSeconds,
             groups: []
         )
@@ -67,7 +78,10 @@ extension RelayCore {
         guard isUsable(group, at: now) else {
             return holdBack(.fix(fix, serial: fanOut.serial), for: group)
         }
-        guard group.members[fix.accountID]?.isSharing ?? false else { return }
+        // What waited may be older than its sender's sharing.
+        guard let member = group.members[fix.accountID],
+            member.shares(receivedAt: fix.receivedAtMilliseconds)
+        else { return }
         group.known[fix.accountID] = fix
         if case .here = origin { fanOut.relayed.append(group) }
         guard group.connected.count > 1 || sessions[fix.accountID] == nil else { return }
@@ -79,11 +93,12 @@ extension RelayCore {
             position = self.position(fix.accountID, fix.row(ttlSeconds: seconds))
             fanOut.position = position
         }
+        let isCrowd = gathering.patience(with: group.connected.count) > 0
         for session in group.connected
         where session.lastFix != fanOut.serial && session.account != fix.accountID {
             session.lastFix = fanOut.serial
             session.outbox.add(position)
-            touch(session)
+            if isCrowd { gathering.add(session, at: now.uptime) } else { touch(session) }
         }
     }
 

@@ -9,11 +9,13 @@ extension RelayCore {
     /// - Parameters:
     ///   - message: UTF-8.
     ///   - session: The socket; not one that waits for an answer.
-    ///   - now: When it came.
+    ///   - readAt: When it was read, the application clock, POSIX milliseconds: it may have waited since.
+    ///   - now: This moment.
     ///   - claims: Verifies a token; nil for one that does not count.
     func receive(
         _ message: [UInt8],
         from session: Session,
+        readAt: Int64,
         at now: Moment,
         claims: (String) -> TokenClaims?
     ) {
@@ -26,19 +28,20 @@ extension RelayCore {
         case .refused(.invalid): metrics.dropped(.invalid)
         case .frame(let frame):
             metrics.received(frame)
-            handle(frame, from: session, at: now, claims: claims)
+            handle(frame, from: session, readAt: readAt, at: now, claims: claims)
         }
     }
 
     private func handle(
         _ frame: ClientFrame,
         from session: Session,
+        readAt: Int64,
         at now: Moment,
         claims: (String) -> TokenClaims?
     ) {
         switch frame {
         case .join(let group): ask(.join, about: group, for: session, at: now)
-        case .location(let location): locate(session, location, at: now)
+        case .location(let location): locate(session, location, readAt: readAt, at: now)
         case .offer(let group, let candidates):
             vote(.offer(candidates), in: group, from: session, at: now)
         case .vote(let group, let index): vote(.vote(index), in: group, from: session, at: now)

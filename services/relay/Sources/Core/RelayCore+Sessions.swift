@@ -170,6 +170,8 @@ extension RelayCore {
     /// Closes the sockets whose token has expired.
     func closeExpired(at now: Moment) {
         let seconds = now.milliseconds / 1000
+        guard seconds != expirySecond else { return }
+        expirySecond = seconds
         for session in Array(sessions.values) where session.claims.expiresAt <= seconds {
             close(session, .sessionEnded)
         }

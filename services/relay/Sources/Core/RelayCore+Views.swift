@@ -70,7 +70,10 @@ extension RelayCore {
                 withdraw(account, from: group, .left)
                 continue
             }
-            if old.isSharing, !member.isSharing { withdraw(account, from: group, .paused) }
+            // Who shares anew did not share for a while, though nobody told us.
+            if old.isSharing, member.sharingSinceMilliseconds != old.sharingSinceMilliseconds {
+                withdraw(account, from: group, .paused, before: member.sharingSinceMilliseconds)
+            }
         }
         for account in new.keys where group.members[account] == nil {
             groupsOfMember[account, default: []].append(group)
@@ -116,15 +119,26 @@ extension RelayCore {
     }
 
     /// Someone may not be seen in a group any more, or may not see it.
-    func withdraw(_ account: UniqueID, from group: HeldGroup, _ reason: Withdrawal.Reason) {
-        group.forget(account)
+    ///
+    /// - Parameters:
+    ///   - account: Who.
+    ///   - group: Where.
+    ///   - reason: Why.
+    ///   - since: They may be seen again since then, POSIX milliseconds; nil when they may not.
+    func withdraw(
+        _ account: UniqueID,
+        from group: HeldGroup,
+        _ reason: Withdrawal.Reason,
+        before since: Int64? = nil
+    ) {
+        group.forget(account, before: since)
         unstored[account] = nil
         for session in group.connected where session.account != account {
             session.outbox.takeBack(account, in: group.id)
         }
         guard let member = group.members[account] else { return }
         if reason == .paused {
-            group.members[account]?.isSharing = false
+            group.members[account]?.sharingSinceMilliseconds = nil
             group.members[account]?.lastFix = nil
             if member.isSharing { sayLeft(account, in: group) }
             return

@@ -44,6 +44,8 @@ final class RelayCore {
     var effects: [Effect] = []
     /// Sockets with something to flush.
     var dirty: [Session] = []
+    /// Sockets with positions that wait for others.
+    var gathering: Gathering
 
     /// Sockets that have no claim yet, in the order in which they came.
     var unclaimed: [Session] = []
@@ -64,6 +66,8 @@ final class RelayCore {
     var unstored: [UniqueID: MemberFix] = [:]
     var isStoring = false
     var storedAt: UInt64 = 0
+    /// The second up to which expired tokens were looked for; none expires within one.
+    var expirySecond: Int64 = 0
     /// Nobody can say which sessions have ended, so nothing is shown to anybody.
     var isBlind = false
     private var lastQuestion: UInt64 = 0
@@ -73,6 +77,7 @@ final class RelayCore {
     init(limits: RelayLimits, metrics: RelayMetrics) {
         self.limits = limits
         self.metrics = metrics
+        gathering = Gathering(limits)
     }
 
     /// Takes what is to be done outside.
@@ -81,10 +86,16 @@ final class RelayCore {
         return effects
     }
 
-    /// Takes the sockets that have something to be flushed.
-    func takeDirty() -> [Session] {
+    /// Takes the sockets that have something to be flushed now.
+    func takeDirty(at now: Moment) -> [Session] {
+        let gathered = gathering.take(at: now.uptime)
+        if !gathered.isEmpty { metrics.gatherings.add() }
+        for session in gathered { touch(session) }
         defer { dirty.removeAll(keepingCapacity: true) }
-        for session in dirty { session.isDirty = false }
+        for session in dirty {
+            session.isDirty = false
+            session.isGathered = false
+        }
         return dirty
     }
 

@@ -40,6 +40,7 @@ struct RelayMetrics: Sendable {
     let positionsSent: Counter
     let bytesSent: Counter
     let framesMade: Counter
+    let gatherings: Counter
     let refusedSockets: Counter
     let undecodable: Counter
     let turnSeconds: Histogram
@@ -96,6 +97,10 @@ struct RelayMetrics: Sendable {
         positionsSent = counter("relay_positions_sent_total", "Positions in those frames.")
         bytesSent = counter("relay_sent_bytes_total", "Bytes that clients took.")
         framesMade = counter("relay_position_frames_made_total", "Lists of positions encoded.")
+        gatherings = counter(
+            "relay_gatherings_total",
+            "Times positions for many sockets waited for others."
+        )
         refusedSockets = counter("relay_sockets_refused_total", "Upgrades beyond the limit.")
         undecodable = counter("relay_messages_undecodable_total", "Messages not understood.")
         turnSeconds = metrics.histogram(

@@ -15,6 +15,8 @@ final class Connection {
     var reader = WebSocketReader(messageLimit: RelayLimits.messageBytes)
     /// Bytes that came before the socket could be read.
     var early: [UInt8]
+    /// When what is being looked at was read, the application clock, POSIX milliseconds.
+    var readAt: Int64
     /// Messages that wait until the one before them is answered.
     var inbox: ArraySlice<[UInt8]> = []
     /// A frame of which the kernel took only the first bytes.
@@ -33,7 +35,8 @@ final class Connection {
     var closing: Closing?
     var isDead = false
 
-    init(_ socket: UpgradedSocket, session: Session, nextPingAt: UInt64) {
+    init(_ socket: UpgradedSocket, session: Session, at now: Int64, nextPingAt: UInt64) {
+        readAt = now
         descriptor = socket.descriptor
         early = socket.receivedBytes
         self.session = session

@@ -64,8 +64,11 @@ final class RelayMailbox: Sendable {
     }
 
     /// Takes all commands.
-    func takeAll() -> [RelayCommand] {
-        wake.drain()
+    ///
+    /// - Parameter isWoken: Whether ``wake`` is readable.
+    /// - Returns: The commands, in the order in which they were left.
+    func takeAll(isWoken: Bool) -> [RelayCommand] {
+        if isWoken { wake.drain() }
         return state.withLock { state in
             defer { state.commands = [] }
             return state.commands

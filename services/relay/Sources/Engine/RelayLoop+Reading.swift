@@ -19,6 +19,7 @@ extension RelayLoop {
             let count = recv(connection.descriptor, readBuffer.baseAddress, Self.readBytes, 0)
             if count < 0, errno == EAGAIN || errno == EINTR { return }
             guard count > 0 else { return vanish(connection) }
+            connection.readAt = now.milliseconds
             process(UnsafeRawBufferPointer(rebasing: readBuffer[..<count]), connection)
             guard connection.closing == nil, !connection.isDead else { return }
             guard connection.session.isReading else { return watch(connection, reads: false) }
@@ -54,7 +55,13 @@ extension RelayLoop {
     /// Looks at the messages that came, as far as they need not wait.
     func pump(_ connection: Connection) {
         while connection.session.isReading, let message = connection.inbox.popFirst() {
-            core.receive(message, from: connection.session, at: now, claims: outside.claims)
+            core.receive(
+                message,
+                from: connection.session,
+                readAt: connection.readAt,
+                at: now,
+                claims: outside.claims
+            )
         }
         if connection.inbox.isEmpty { connection.inbox = [] }
     }

@@ -13,7 +13,10 @@ extension RelayLoop {
             core.checkSessions { outside.status($0.revocation) }
         }
         core.tick(at: now)
-        for connection in connections.values { tick(connection) }
+        if now.uptime >= walkedAt + limits.clientInterval.nanoseconds {
+            walkedAt = now.uptime
+            for connection in connections.values { tick(connection) }
+        }
         metrics.openSockets.set(Double(connections.count))
         metrics.heldGroups.set(Double(core.groups.count))
         metrics.silentGroups.set(

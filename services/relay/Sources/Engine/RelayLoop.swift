@@ -32,6 +32,7 @@ final class RelayLoop {
     var now = RelayCore.Moment(uptime: 0, milliseconds: 0)
     var tickedAt: UInt64 = 0
     var checkedAt: UInt64 = 0
+    var walkedAt: UInt64 = 0
     var unfinishedBytes = 0
     var queuedBytes = 0
     var done: [@Sendable () -> Void] = []
@@ -67,10 +68,7 @@ final class RelayLoop {
         core.sweptAt = now.uptime
         core.storedAt = now.uptime
         while true {
-            let tick = limits.tickInterval.nanoseconds
-            let wait =
-                tickedAt + tick > now.uptime ? (tickedAt + tick - now.uptime) / 1_000_000 + 1 : 0
-            let events = poll.wait(milliseconds: Int32(min(wait, 1000)))
+            let events = poll.wait(milliseconds: millisecondsToWait())
             look()
             let start = Timestamps.monotonicNanoseconds()
             turn(events)
@@ -85,6 +83,15 @@ final class RelayLoop {
         }
     }
 
+    /// How long nothing has to be done unless something comes.
+    private func millisecondsToWait() -> Int32 {
+        var end = tickedAt + limits.tickInterval.nanoseconds
+        if let gathered = core.gathering.end { end = min(end, gathered) }
+        let now = outside.uptime()
+        guard end > now else { return 0 }
+        return Int32(clamping: min((end - now + 999_999) / 1_000_000, 1000))
+    }
+
     func look() {
         now = RelayCore.Moment(
             uptime: outside.uptime(),
@@ -93,7 +100,8 @@ final class RelayLoop {
     }
 
     func turn(_ events: [Poll.Event]) {
-        for command in mailbox.takeAll() { take(command) }
+        let isWoken = events.contains { $0.descriptor == mailbox.wake.descriptor }
+        for command in mailbox.takeAll(isWoken: isWoken) { take(command) }
         for event in events {
             guard let connection = connections[event.descriptor] else { continue }
             take(event, connection)
@@ -115,7 +123,7 @@ final class RelayLoop {
         while true {
             core.fetchViews(at: now)
             let effects = core.takeEffects()
-            let dirty = core.takeDirty()
+            let dirty = core.takeDirty(at: now)
             guard !effects.isEmpty || !dirty.isEmpty else { return }
             for effect in effects { carryOut(effect) }
             for session in dirty {
@@ -180,6 +188,7 @@ final class RelayLoop {
         connections[socket.descriptor] = Connection(
             socket,
             session: session,
+            at: now.milliseconds,
             nextPingAt: now.uptime + limits.pingInterval.nanoseconds
         )
         core.open(session)

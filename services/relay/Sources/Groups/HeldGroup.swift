@@ -78,9 +78,18 @@ final class HeldGroup {
     }
 
     /// Forgets what someone caused who may not be seen any more.
-    func forget(_ account: UniqueID) {
+    ///
+    /// - Parameters:
+    ///   - account: The member.
+    ///   - since: Fixes that were received since then stay, POSIX milliseconds; nil for none.
+    func forget(_ account: UniqueID, before since: Int64? = nil) {
         known[account] = nil
-        heldBack.removeAll { $0.sender == account }
+        heldBack.removeAll { item in
+            if let since, case .fix(let fix, _) = item, fix.receivedAtMilliseconds >= since {
+                return false
+            }
+            return item.sender == account
+        }
     }
 
     /// Takes a socket off the list.

@@ -52,16 +52,16 @@ struct FrameFields {
         guard try reader.next() == .beginObject else { throw .notOneObject }
         while try reader.next() == .key {
             switch try reader.string() {
-            case "type": try set(\.type, &reader)
-            case "groupId": try set(\.groupID, &reader)
-            case "lat": try set(\.latitude, &reader)
-            case "lon": try set(\.longitude, &reader)
-            case "accuracyM": try set(\.accuracy, &reader)
-            case "headingDeg": try set(\.heading, &reader)
-            case "speedKmh": try set(\.speed, &reader)
-            case "ts": try set(\.timestamp, &reader)
-            case "index": try set(\.index, &reader)
-            case "token": try set(\.token, &reader)
+            case "type": try Self.set(&type, &reader)
+            case "groupId": try Self.set(&groupID, &reader)
+            case "lat": try Self.set(&latitude, &reader)
+            case "lon": try Self.set(&longitude, &reader)
+            case "accuracyM": try Self.set(&accuracy, &reader)
+            case "headingDeg": try Self.set(&heading, &reader)
+            case "speedKmh": try Self.set(&speed, &reader)
+            case "ts": try Self.set(&timestamp, &reader)
+            case "index": try Self.set(&index, &reader)
+            case "token": try Self.set(&token, &reader)
             case "candidates":
                 guard !hasCandidates else { throw .duplicateKey("candidates") }
                 hasCandidates = true
@@ -72,12 +72,12 @@ struct FrameFields {
         guard try reader.next() == .end else { throw .notOneObject }
     }
 
-    private mutating func set(
-        _ path: WritableKeyPath<FrameFields, Field>,
+    private static func set(
+        _ field: inout Field,
         _ reader: inout JSONReader
     ) throws(JSONError) {
-        guard case .absent = self[keyPath: path] else { throw .duplicateKey("") }
-        self[keyPath: path] = try Self.value(&reader)
+        guard case .absent = field else { throw .duplicateKey("") }
+        field = try value(&reader)
     }
 
     /// Reads a value; what is neither text nor number is passed over, its texts checked all the same.

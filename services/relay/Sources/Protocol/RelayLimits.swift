@@ -49,6 +49,8 @@ public struct RelayLimits: Sendable {
     public var messageLimit = Duration.seconds(30)
     /// Between two looks at what time alone brings about.
     public var tickInterval = Duration.milliseconds(250)
+    /// Between two looks at each client: whether it pongs, reads and ends what it says.
+    public var clientInterval = Duration.seconds(1)
     /// Between two looks for views that are not what groups holds.
     public var sweepInterval = Duration.seconds(5)
     /// How long an answer of groups is waited for.
@@ -73,6 +75,11 @@ public struct RelayLimits: Sendable {
     public var heldBack = 64
     /// The kernel's buffer for each client, in bytes: a stopped reader gets old news for no longer.
     public var sendBufferBytes = 64 << 10
+    /// What writing to one socket takes, about; positions for many wait that long for each of them, so that
+    /// what comes meanwhile goes with them.
+    public var writeTime = Duration.microseconds(5)
+    /// How long such positions wait at most.
+    public var gatherLimit = Duration.milliseconds(10)
     /// Fixes that wait to be stored; more are dropped, and the next ones of their senders heal it.
     public var waitingFixes = 10_000
 

@@ -61,6 +61,8 @@ final class Session {
     var outbox = Outbox()
     /// Whether it is on the list of those to be flushed.
     var isDirty = false
+    /// Whether it is among those whose positions wait for others.
+    var isGathered = false
     /// The last fix that was put into the outbox.
     var lastFix: UInt64 = 0
 

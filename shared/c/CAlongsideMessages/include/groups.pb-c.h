@@ -233,10 +233,15 @@ struct  Alongside__GroupView__Member
   protobuf_c_boolean has_is_sharing;
   protobuf_c_boolean is_sharing;
   Alongside__MemberFix *last_fix;
+  /*
+   * Our clock, POSIX milliseconds; absent while the member does not share, and from an older release.
+   */
+  protobuf_c_boolean has_sharing_since_ms;
+  int64_t sharing_since_ms;
 };
 #define ALONGSIDE__GROUP_VIEW__MEMBER__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&alongside__group_view__member__descriptor) \
-    , 0, {0,NULL}, 0, 0, NULL }
+    , 0, {0,NULL}, 0, 0, NULL, 0, 0 }
 
 
 struct  Alongside__GroupView

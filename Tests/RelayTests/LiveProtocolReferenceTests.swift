@@ -109,7 +109,7 @@ import Web
     /// No mask, no UTF-8, a byte more than 16 MiB announced.
     private static let broken: [[UInt8]] = [
         [0x81, 1, 0x61], [0x81, 0x81, 0, 0, 0, 0, 0xFF],
-        [0x81, 0xFF, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0],
+        [0x81, 0xFF, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0x61],
     ]
 
     @Test func `the close codes are those of the code`() throws {

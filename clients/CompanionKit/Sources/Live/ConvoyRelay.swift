@@ -52,6 +52,8 @@ public actor ConvoyRelay {
     let placeEventReaders = Broadcast<LivePlaceEvent>(limit: placeEventLimit)
     let voiceReaders = Broadcast<VoiceChunk>(limit: voiceLimit)
     var lastSentAtUptime: Duration?
+    /// Who waits for the answer to each join of the open connection, in turn; nil for nobody.
+    var joins: [GroupID: [AsyncStream<Bool>.Continuation?]] = [:]
 
     /// Makes a relay client.
     ///
@@ -215,6 +217,7 @@ public actor ConvoyRelay {
         }
         await live?.connection.close()
         live = nil
+        answerJoins(false)
         // Two phones of one person would take the connection from each other for ever.
         return state.isConnected && !wasReplaced
     }
@@ -247,6 +250,7 @@ public actor ConvoyRelay {
         {
             // Marked first: a change of what is followed may come while the frame goes out.
             self.live?.joined.insert(group.id)
+            joins[group.id, default: []].append(nil)
             try await live.connection.send(OutboundFrame.join(group.id).text)
         }
     }
@@ -255,8 +259,12 @@ public actor ConvoyRelay {
     ///
     /// - Returns: Whether the attempt goes on.
     private func take(_ frame: RelayFrame) async -> Bool {
-        if case .authenticated(let milliseconds) = frame {
+        switch frame {
+        case .authenticated(let milliseconds):
             live?.token.expiresAt = Date(milliseconds: milliseconds)
+        case .joined(let group?): answerJoin(of: group, true)
+        case .error(_, let group?): answerJoin(of: group, false)
+        default: break
         }
         let action = state.apply(frame, at: clock.uptime)
         live?.joined.formIntersection(state.wanted.map(\.id))

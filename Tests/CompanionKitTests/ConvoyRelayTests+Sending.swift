@@ -110,6 +110,40 @@ extension ConvoyRelayTests {
         #expect(await relay.snapshot.spin?.isMine == true)
     }
 
+    @Test func `knows when the relay has handled what was sent`() async throws {
+        #expect(await !relay.settled())
+        let (connection, running) = await joined()
+        #expect(await relay.offerSpin(SpinRoundTests.candidates))
+        async let first = relay.settled()
+        #expect(await connection.types(3) == ["join", "spin_offer", "join"])
+        connection.push(Self.positions(People.ann))
+        connection.confirm(Groups.convoy)
+        #expect(await first)
+        // Each waits for the answer to its own join.
+        async let second = relay.settled()
+        _ = await connection.types(4)
+        async let third = relay.settled()
+        _ = await connection.types(5)
+        connection.confirm(Groups.convoy)
+        #expect(await second)
+        connection.drop()
+        #expect(await !third)
+        await relay.stop()
+        try await running.value
+    }
+
+    @Test func `a convoy that is refused has not handled what was sent`() async throws {
+        let (connection, running) = await joined()
+        async let settled = relay.settled()
+        _ = await connection.types(2)
+        connection.push(
+            #"{"type":"error","message":"group not found","groupId":"\#(Groups.convoy)"}"#
+        )
+        #expect(await !settled)
+        await relay.stop()
+        try await running.value
+    }
+
     // MARK: - Events and voice
 
     @Test func `passes arrivals on, dropping the oldest for a slow reader`() async throws {

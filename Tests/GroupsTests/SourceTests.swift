@@ -62,6 +62,7 @@ import Web
         "Sharing/Sharing.swift": "Pass", "Audience/Audience.swift": "Survey",
         "Memberships/GroupList.swift": "Survey", "Relay/GroupViews.swift": "Survey",
         "Memberships/Invitation.swift": "LockedGroup or Pass",
+        "Memberships/AccountLimits.swift": "an account's own rows, counted",
         "Memberships/Departure.swift": "LockedGroup", "Friends/Severance.swift": "LockedGroup",
         "Memberships/NewGroup.swift": "makes it", "Erasure/Erasure.swift": "LockedGroup",
         "Erasure/ExportPart.swift": "Survey, and an account's own events",

@@ -36,6 +36,8 @@ final class CoreFleet {
     private(set) var views: [UniqueID: GroupView] = [:]
     var now = RelayCore.Moment(uptime: 1_000_000_000_000, milliseconds: 1_771_257_600_000)
     var isGroupsAway = false
+    /// Accounts whose views groups does not bring together in time.
+    var tooMuch: Set<UniqueID> = []
     /// Whether relays are told of changes; without, only their sweeps find them.
     var isTelling = true
     /// Answers of groups stay on their way.
@@ -229,7 +231,7 @@ final class CoreFleet {
                 groups.contains(view.groupID)
                     || view.members.contains { accounts.contains($0.accountID) }
             }
-            let isAway = isGroupsAway
+            let isAway = isGroupsAway || accounts.contains(where: tooMuch.contains)
             answer { core.fetched(isAway ? nil : found, at: self.now) }
         case .sweep(let accounts):
             let found = views.values.filter { view in

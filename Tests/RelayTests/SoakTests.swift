@@ -191,7 +191,13 @@ private final class Soak {
         try await client(rider).locate(Double(serial) / 1e6)
     }
 
+    /// Whether a rider is in few enough groups of the kind for one more (decision 0084).
+    private func hasRoom(_ rider: Int, isConvoy: Bool) -> Bool {
+        groups.values.filter { $0.isConvoy == isConvoy && $0.members.contains(rider) }.count < 20
+    }
+
     private func create(_ rider: Int, isConvoy: Bool) async throws {
+        guard hasRoom(rider, isConvoy: isConvoy) else { return }
         let id = try await people[rider].create(isConvoy ? "convoys" : "circles")
         groups[id] = Group(
             isConvoy: isConvoy,
@@ -207,7 +213,9 @@ private final class Soak {
     private func invite(to id: String) async throws {
         guard let group = groups[id], group.members.count < 8 else { return }
         let inviter = group.members[0]
-        let others = people.indices.filter { !group.members.contains($0) }
+        let others = people.indices.filter {
+            !group.members.contains($0) && hasRoom($0, isConvoy: group.isConvoy)
+        }
         guard let guest = others.randomElement(using: &random) else { return }
         if !friends.contains([inviter, guest]) {
             try await people[inviter].befriend(people[guest])

@@ -1,6 +1,7 @@
 import CompanionKit
 import FoundationEssentials
 import Synchronization
+import TestKit
 import Testing
 
 @testable import CompanionTool
@@ -66,6 +67,35 @@ import Testing
         #expect(server.lines.contains("bob 46.05000,-0.50000 36 km/h"))
     }
 
+    @Test func `goes only when the relay has handled the vote`() async throws {
+        server.know("Ride", .convoy, "accepted")
+        server.holdBallots()
+        async let code = run("vote", "Ride", "1", "-offer", "46,14,Lake", "-offer", "47,15")
+        // The join of the beginning, two offers and the vote, and the join that waits behind them.
+        try await eventually("the vote is at the relay") {
+            server.sent.filter { $0.contains("\"join\"") }.count == 2
+        }
+        #expect(server.handled.count == 1)
+        #expect(!server.lines.contains { $0.hasPrefix("decided") })
+        server.letBallotsGo()
+        #expect(await code == 0)
+        #expect(server.lines.last == "decided: Lake 46.00000,14.00000")
+        #expect(server.handled.count == 5)
+        #expect(server.handled.filter { $0.contains("spin_offer") }.count == 2)
+    }
+
+    @Test func `says so when the relay goes before it has handled the vote`() async throws {
+        server.know("Ride", .convoy, "accepted")
+        server.holdBallots()
+        async let code = run("vote", "Ride", "1", "-offer", "46,14,Lake", "-offer", "47,15")
+        try await eventually("the vote is at the relay") {
+            server.sent.filter { $0.contains("\"join\"") }.count == 2
+        }
+        server.closeConnections()
+        #expect(await code == 1)
+        #expect(server.lines.last == "companion: the relay did not say that it told the others")
+    }
+
     @Test func `tells a position once over HTTP`() async {
         server.know("Ride", .convoy, "accepted")
         #expect(await run("share", "Ride", "-at", "46,14.5", "-once") == 0)
@@ -104,6 +134,10 @@ final class SmallCompanionServer: CompanionTransport, RelaySocket {
         var lines: [String] = []
         var paths: [String] = []
         var sent: [String] = []
+        var handled: [String] = []
+        var holdsBallots = false
+        /// What waits behind a ballot, in the order in which it came.
+        var waiting: [(connection: Connection, frame: String)] = []
         var groups: [String: String] = [:]
         var greeting: [String] = []
         var refusesLogIn = false
@@ -115,6 +149,8 @@ final class SmallCompanionServer: CompanionTransport, RelaySocket {
     var paths: [String] { state.withLock { $0.paths } }
     /// Frames of phones, the joins of each connection first.
     var sent: [String] { state.withLock { $0.sent } }
+    /// Those of them that the relay has looked at; what waits goes with its connection.
+    var handled: [String] { state.withLock { $0.handled } }
 
     var surroundings: CompanionProgram.Surroundings {
         CompanionProgram.Surroundings(
@@ -133,6 +169,22 @@ final class SmallCompanionServer: CompanionTransport, RelaySocket {
 
     /// Whoever joins from now on hears this.
     func say(_ frame: String) { state.withLock { $0.greeting.append(frame) } }
+
+    /// Ballots wait, and everything behind them, as while groups is asked.
+    func holdBallots() { state.withLock { $0.holdsBallots = true } }
+
+    func letBallotsGo() {
+        let waiting = state.withLock { state in
+            state.holdsBallots = false
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for (connection, frame) in waiting { handle(frame, from: connection) }
+    }
+
+    func closeConnections() {
+        for (connection, _) in state.withLock({ $0.waiting }) { connection.inbox.finish() }
+    }
 
     func refuseLogIn() { state.withLock { $0.refusesLogIn = true } }
 
@@ -185,28 +237,43 @@ final class SmallCompanionServer: CompanionTransport, RelaySocket {
         return Connection(server: self, frames: frames, inbox: inbox)
     }
 
-    private func take(_ frame: String) -> [String] {
-        state.withLock { state in
+    private func take(_ frame: String, from connection: Connection) {
+        let waits = state.withLock { state in
             state.sent.append(frame)
-            guard frame.contains("\"join\"") else { return [] }
+            let waits = state.holdsBallots && (!state.waiting.isEmpty || frame.contains("spin_"))
+            if waits { state.waiting.append((connection, frame)) }
+            return waits
+        }
+        if !waits { handle(frame, from: connection) }
+    }
+
+    private func handle(_ frame: String, from connection: Connection) {
+        let answers = state.withLock { state in
+            state.handled.append(frame)
+            guard frame.contains("\"join\"") else { return [String]() }
             return [#"{"type":"joined","groupId":"\#(Self.group)"}"#] + state.greeting
         }
+        for answer in answers { connection.inbox.yield(answer) }
     }
+
+    /// The connection is closed: what waits of it is never looked at.
+    private func forgetWaiting() { state.withLock { $0.waiting = [] } }
 
     private struct Connection: RelayConnection {
         let server: SmallCompanionServer
         let frames: AsyncStream<String>
         let inbox: AsyncStream<String>.Continuation
 
-        func send(_ text: String) async throws {
-            for frame in server.take(text) { inbox.yield(frame) }
-        }
+        func send(_ text: String) async throws { server.take(text, from: self) }
 
         func receive() async throws -> String? {
             for await frame in frames { return frame }
             return nil
         }
 
-        func close() async { inbox.finish() }
+        func close() async {
+            server.forgetWaiting()
+            inbox.finish()
+        }
     }
 }

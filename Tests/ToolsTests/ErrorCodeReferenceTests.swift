@@ -32,6 +32,7 @@ import Testing
                 message: "too many ride changes, " + "slow down (\\(count))"
             )
             throw .badRequest("name is required", code: "name.required")
+            throw .unprocessable("the house is full", code: "house.full")
             """
         #expect(
             SourceErrors(source, service: "x").all == [
@@ -45,6 +46,12 @@ import Testing
                     code: "name.required",
                     status: "400",
                     sentence: "name is required",
+                    service: "x"
+                ),
+                SourceErrors.Entry(
+                    code: "house.full",
+                    status: "422",
+                    sentence: "the house is full",
                     service: "x"
                 ),
             ]

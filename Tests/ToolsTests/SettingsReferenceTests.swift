@@ -30,6 +30,17 @@ import Testing
         for (key, facts) in documented { #expect(facts.count == 1, "\(key): \(facts.sorted())") }
     }
 
+    /// bash takes no value for these, and hands none on that it was given.
+    @Test func `no setting has a name that a shell keeps for itself`() {
+        let kept: Set<String> = [
+            "GROUPS", "UID", "EUID", "PPID", "DIRSTACK", "FUNCNAME", "PIPESTATUS", "RANDOM",
+            "SECONDS", "LINENO", "SHELLOPTS", "BASHOPTS",
+        ]
+        let tables = Fleet.definitions.map(\.table) + [UpSettings.table]
+        let keys = Set(tables.flatMap { $0.declarations.map(\.key) })
+        #expect(keys.intersection(kept).isEmpty)
+    }
+
     private static var document: String {
         var text = """
             # Settings

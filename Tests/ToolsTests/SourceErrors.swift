@@ -91,7 +91,11 @@ struct SourceErrors {
     }
 
     private static func status(_ call: (name: String, text: [Character])) -> String {
-        if call.name == "badRequest" { return "400" }
+        switch call.name {
+        case "badRequest": return "400"
+        case "unprocessable": return "422"
+        default: break
+        }
         guard let label = String(call.text).range(of: "status: ") else { return "" }
         return String(String(call.text)[label.upperBound...].prefix { $0.isNumber })
     }

@@ -33,13 +33,21 @@ import Testing
 
     @Test(arguments: [
         "application/json", "Application/JSON", "application/json; charset=utf-8",
-        "application/json ;x=y",
+        "application/json ;x=y", "application/json; Charset=\"UTF-8\"; x=y",
+        "application/json;charset=utf8", "application/json; charset", "application/json;",
+        "application/json; x=\"charset\"",
     ])
     func `accepts the media type with parameters`(type: String) throws {
         #expect(try read(request(#"{"count":3}"#, type: type)) == "- 3 -1.0 false -1")
     }
 
-    @Test(arguments: [nil, "", "text/plain", "application/jsonx", "application/x-json", "json"])
+    @Test(arguments: [
+        nil, "", "text/plain", "application/jsonx", "application/x-json", "json", ";charset=utf-8",
+        // JSON is UTF-8.
+        "application/json; charset=utf-16", "application/json;CHARSET=\"UTF-16LE\"",
+        "application/json; x=y; charset=iso-8859-1", "application/json; charset=utf-80",
+        "application/json; charset=utf-8; charset=utf-16",
+    ])
     func `refuses another media type`(type: String?) {
         let error = #expect(throws: HTTPError.self) { try read(request("{}", type: type)) }
         #expect(error?.status == 415)

@@ -55,11 +55,28 @@ extension HTTPRequest {
         }
     }
 
+    /// `application/json`, whose text is always UTF-8 (RFC 8259, section 8.1): a `charset` that names
+    /// another one is another media type to us, and other parameters say nothing.
     private var hasJSONMediaType: Bool {
         guard let type = headers.first("Content-Type") else { return false }
         // Bytes, not characters: this is asked of every report.
-        let essence = type.utf8.prefix { $0 != 0x3B }.filter { $0 != 0x20 && $0 != 0x09 }
-        return essence.elementsEqual("application/json".utf8) { byte, wanted in
+        let essence = type.utf8.prefix { $0 != 0x3B }
+        guard Self.isSame(essence, "application/json") else { return false }
+        let parameters = type.utf8[essence.endIndex...]
+        guard !parameters.isEmpty else { return true }
+        return parameters.split(separator: 0x3B).allSatisfy { parameter in
+            let sides = parameter.split(separator: 0x3D, maxSplits: 1)
+            guard sides.count == 2, Self.isSame(sides[0], "charset") else { return true }
+            return ["utf-8", "utf8", "\"utf-8\"", "\"utf8\""].contains {
+                Self.isSame(sides[1], $0)
+            }
+        }
+    }
+
+    /// Whether bytes are a text in lower case, whatever theirs and the blanks between them.
+    private static func isSame(_ bytes: Substring.UTF8View, _ text: String) -> Bool {
+        let seen = bytes.lazy.filter { $0 != 0x20 && $0 != 0x09 }
+        return seen.elementsEqual(text.utf8) { byte, wanted in
             byte == wanted || ((0x41...0x5A).contains(byte) && byte | 0x20 == wanted)
         }
     }

@@ -28,9 +28,11 @@ enum Fleet {
     /// How many of a service run.
     static func count(of service: String, _ settings: Settings) -> Int {
         switch service {
+        case "auth": settings[UpSettings.auths]
         case "verifier": settings[UpSettings.verifiers]
         case "rider-ingest": settings[UpSettings.ingests]
         case "feed": settings[UpSettings.feeds]
+        case "groups": settings[UpSettings.groups]
         case "relay": settings[UpSettings.relays]
         default: 1
         }

@@ -78,6 +78,9 @@ enum UpSettings {
     static let ingests = count("INGESTS", "rider-ingests")
     static let feeds = count("FEEDS", "feeds")
     static let relays = count("RELAYS", "relays")
+    static let auths = count("AUTHS", "auths")
+    /// Not `GROUPS`: bash keeps that name for itself and hands it on to no program.
+    static let groups = count("GROUPS_COUNT", "groups services")
 
     static let table = SettingsTable([
         port.declaration, bind.declaration, site.declaration, httpPort.declaration,
@@ -86,7 +89,7 @@ enum UpSettings {
         adminEmail.declaration, adminPassword.declaration, schedule.declaration,
         busPrefix.declaration,
         busPublicKey.declaration, verifiers.declaration, ingests.declaration, feeds.declaration,
-        relays.declaration,
+        relays.declaration, auths.declaration, groups.declaration,
     ])
 
     /// The database, as its owner, from `DATABASE_URL` or its file; nil when neither is set.

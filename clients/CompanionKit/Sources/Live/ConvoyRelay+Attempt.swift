@@ -33,6 +33,7 @@ extension ConvoyRelay {
         }
         await live?.connection.close()
         live = nil
+        answerJoins(false)
         // Two phones of one person would take the connection from each other for ever.
         return state.isConnected && !wasReplaced
     }
@@ -82,6 +83,7 @@ extension ConvoyRelay {
         {
             // Marked first: a change of what is followed may come while the frame goes out.
             self.live?.joined.insert(group.id)
+            joins[group.id, default: []].append(nil)
             try await live.connection.send(OutboundFrame.join(group.id).text)
         }
     }
@@ -90,8 +92,12 @@ extension ConvoyRelay {
     ///
     /// - Returns: Whether the attempt goes on.
     private func take(_ frame: RelayFrame) async -> Bool {
-        if case .authenticated(let milliseconds) = frame {
+        switch frame {
+        case .authenticated(let milliseconds):
             live?.token.expiresAt = Date(milliseconds: milliseconds)
+        case .joined(let group?): answerJoin(of: group, true)
+        case .error(_, let group?): answerJoin(of: group, false)
+        default: break
         }
         let action = state.apply(frame, at: clock.uptime)
         live?.joined.formIntersection(state.wanted.map(\.id))

@@ -56,6 +56,8 @@ public actor ConvoyRelay {
     let placeEventReaders = Broadcast<LivePlaceEvent>(limit: placeEventLimit)
     let voiceReaders = Broadcast<VoiceChunk>(limit: voiceLimit)
     var lastSentAtUptime: Duration?
+    /// Who waits for the answer to each join of the open connection, in turn; nil for nobody.
+    var joins: [GroupID: [AsyncStream<Bool>.Continuation?]] = [:]
 
     /// Makes a relay client.
     ///

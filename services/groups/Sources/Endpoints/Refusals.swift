@@ -70,31 +70,51 @@ extension HTTPError {
 
     // MARK: - What the state forbids
 
-    private static func refused(_ message: String, _ code: String) -> HTTPError {
+    private static func unprocessable(_ message: String, code: String) -> HTTPError {
         HTTPError(status: 422, code: code, message: message)
     }
 
-    static let alreadyAMember = refused("already a member", "group.already_a_member")
-    static let inviteeNotAFriend = refused(
+    static let alreadyAMember = unprocessable("already a member", code: "group.already_a_member")
+    static let inviteeNotAFriend = unprocessable(
         "only friends can be invited",
-        "group.invitee_not_a_friend"
+        code: "group.invitee_not_a_friend"
     )
-    static let noPendingInvite = refused("no pending invitation", "group.no_pending_invite")
+    static let noPendingInvite = unprocessable(
+        "no pending invitation",
+        code: "group.no_pending_invite"
+    )
     static func groupFull(_ kind: GroupKind, limit: Int) -> HTTPError {
-        refused("the \(kind.name) is full (\(limit) members)", "group.\(kind.name)_full")
+        unprocessable(
+            "the \(kind.name) is full (\(limit) members)",
+            code: "group.\(kind.name)_full"
+        )
     }
-    static let cannotFriendYourself = refused(
+    static func tooManyGroups(of kind: GroupKind) -> HTTPError {
+        unprocessable(
+            "you are in \(kind.groupLimit) \(kind.collection) already, leave one first",
+            code: "group.too_many_groups"
+        )
+    }
+    /// One sentence whoever made them: an inviter learns nothing of the invitations of others.
+    static let tooManyInvitations = unprocessable(
+        "this person has to answer other invitations first",
+        code: "group.too_many_invitations"
+    )
+    static let cannotFriendYourself = unprocessable(
         "you cannot befriend yourself",
-        "friendship.cannot_friend_yourself"
+        code: "friendship.cannot_friend_yourself"
     )
-    static let noPendingRequest = refused("no pending request", "friendship.no_pending_request")
-    static let cannotAcceptOwnRequest = refused(
+    static let noPendingRequest = unprocessable(
+        "no pending request",
+        code: "friendship.no_pending_request"
+    )
+    static let cannotAcceptOwnRequest = unprocessable(
         "you cannot accept your own request",
-        "friendship.cannot_accept_own_request"
+        code: "friendship.cannot_accept_own_request"
     )
-    static let cannotDeclineOwnRequest = refused(
+    static let cannotDeclineOwnRequest = unprocessable(
         "you cannot decline your own request",
-        "friendship.cannot_decline_own_request"
+        code: "friendship.cannot_decline_own_request"
     )
 
     // MARK: - What is away

@@ -19,6 +19,8 @@ struct GroupKind: Sendable, Equatable {
     let hasPlaces: Bool
     /// The most members, invited ones and the owner included; nil for no limit.
     let memberLimit: Int?
+    /// The most groups of the kind that one account is an accepted member of (decision 0084).
+    let groupLimit: Int
     /// Whether members vote on a destination.
     let allowsVotes: Bool
 
@@ -32,6 +34,7 @@ struct GroupKind: Sendable, Equatable {
         isPausable: false,
         hasPlaces: false,
         memberLimit: nil,
+        groupLimit: 100,
         allowsVotes: true
     )
 
@@ -45,6 +48,7 @@ struct GroupKind: Sendable, Equatable {
         isPausable: true,
         hasPlaces: true,
         memberLimit: 15,
+        groupLimit: 20,
         allowsVotes: false
     )
 

@@ -10,8 +10,8 @@ enum Invitation {
     /// Invites an account; who is in the group or invited already stays as they are.
     ///
     /// - Returns: The invitee's status, `invited` or `accepted`.
-    /// - Throws: 404 for one who may not see the group, 422 for no friend and for a full group;
-    ///   ``Locks/Gone``; `DatabaseError`.
+    /// - Throws: 404 for one who may not see the group, 422 for no friend, for a full group and for
+    ///   too many open invitations; ``Locks/Gone``; `DatabaseError`.
     static func invite(
         _ invitee: UniqueID,
         by inviter: UniqueID,
@@ -26,6 +26,7 @@ enum Invitation {
         if let limit = pass.kind.memberLimit, try memberCount(pass) >= limit {
             throw HTTPError.groupFull(pass.kind, limit: limit)
         }
+        try AccountLimits.requireRoomForInvitation(of: invitee, by: inviter, on: connection)
         try connection.execute(
             """
             INSERT INTO groups.members
@@ -45,8 +46,8 @@ enum Invitation {
     ///   - now: Milliseconds since 1970.
     ///   - connection: Inside a transaction.
     /// - Returns: What changed.
-    /// - Throws: 404 without a row, 422 without an open invitation, for a friendship that ended and
-    ///   for a full group; ``Locks/Gone``; `DatabaseError`.
+    /// - Throws: 404 without a row, 422 without an open invitation, for a friendship that ended, for
+    ///   a full group and for a member of too many; ``Locks/Gone``; `DatabaseError`.
     static func accept(
         by account: UniqueID,
         in groupID: UniqueID,
@@ -68,6 +69,7 @@ enum Invitation {
         {
             throw HTTPError.groupFull(group.kind, limit: limit)
         }
+        try AccountLimits.requireRoom(for: group.kind, of: account, on: connection)
         let accepted = try connection.execute(
             """
             UPDATE groups.members SET status = 'Accepted', invited_by = NULL, is_sharing = $3,

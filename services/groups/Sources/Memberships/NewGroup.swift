@@ -13,11 +13,13 @@ struct NewGroup: Sendable {
     /// - Parameters:
     ///   - now: Milliseconds since 1970.
     ///   - connection: Inside a transaction.
-    /// - Throws: ``Locks/Gone`` when the founder was erased meanwhile; `DatabaseError`.
+    /// - Throws: 422 when the founder is in too many; ``Locks/Gone`` when the founder was erased
+    ///   meanwhile; `DatabaseError`.
     func insert(at now: Int64, on connection: Connection) throws {
         guard try !Locks.accounts([founder.id], on: connection).isEmpty else {
             throw Locks.Gone(accountID: founder.id)
         }
+        try AccountLimits.requireRoom(for: kind, of: founder.id, on: connection)
         try connection.execute(
             """
             WITH made AS (INSERT INTO groups.groups

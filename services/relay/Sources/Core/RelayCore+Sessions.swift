@@ -129,24 +129,32 @@ extension RelayCore {
 
     /// Lets go of groups in which nobody here is a member any more.
     func releaseGroups(of account: UniqueID) {
-        for group in groupsOfMember[account] ?? [] { releaseUnneeded(group) }
+        release((groupsOfMember[account] ?? []).filter { !isNeeded($0) })
     }
 
     /// Lets go of a group unless someone here, or about to be here, is a member.
     func releaseUnneeded(_ group: HeldGroup) {
-        guard group.connected.isEmpty, !group.members.keys.contains(where: { opening[$0] != nil })
-        else { return }
-        release(group)
+        if !isNeeded(group) { release([group]) }
     }
 
-    func release(_ group: HeldGroup) {
-        groups[group.id] = nil
-        for account in group.members.keys { removeIndex(account, group) }
+    private func isNeeded(_ group: HeldGroup) -> Bool {
+        !group.connected.isEmpty || group.members.keys.contains { opening[$0] != nil }
     }
 
-    func removeIndex(_ account: UniqueID, _ group: HeldGroup) {
+    /// Lets go of groups, with one pass over the list of each member however many groups go.
+    func release(_ gone: [HeldGroup]) {
+        var accounts: Set<UniqueID> = []
+        for group in gone {
+            groups[group.id] = nil
+            accounts.formUnion(group.members.keys)
+        }
+        for account in accounts { removeIndex(account) { groups[$0.id] !== $0 } }
+    }
+
+    /// Takes groups off the list of a member's.
+    func removeIndex(_ account: UniqueID, where isGone: (HeldGroup) -> Bool) {
         guard var list = groupsOfMember.removeValue(forKey: account) else { return }
-        list.removeAll { $0 === group }
+        list.removeAll(where: isGone)
         if !list.isEmpty { groupsOfMember[account] = list }
     }
 

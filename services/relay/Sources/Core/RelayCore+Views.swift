@@ -7,7 +7,8 @@ extension RelayCore {
 
     /// Sends the next request for views, when there is something to ask.
     func fetchViews(at now: Moment) {
-        guard let request = fetch.next(at: now.uptime) else { return }
+        let next = fetch.next(at: now.uptime) { account in opening[account] != nil }
+        guard let request = next else { return }
         effects.append(.fetch(groups: Array(request.groups), accounts: Array(request.accounts)))
     }
 
@@ -87,7 +88,7 @@ extension RelayCore {
     /// A group is gone, or nobody here is a member of it any more.
     private func dissolve(_ group: HeldGroup) {
         for account in Array(group.members.keys) { withdraw(account, from: group, .left) }
-        release(group)
+        release([group])
     }
 
     // MARK: - News from groups
@@ -144,7 +145,7 @@ extension RelayCore {
             return
         }
         group.members[account] = nil
-        removeIndex(account, group)
+        removeIndex(account) { $0 === group }
         group.interested = nil
         if let session = sessions[account] { expel(session, from: group) }
         sayLeft(account, in: group)

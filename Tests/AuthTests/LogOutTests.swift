@@ -36,6 +36,54 @@ import Web
         }
     }
 
+    @Test(arguments: [Role.driver, .admin])
+    func `of staff it deletes every refresh token and leaves the other access tokens`(
+        role: Role
+    ) async throws {
+        let database = try await authDatabase()
+        try await withAuth(clock: clock, database: database) { auth async throws in
+            let email = "root@example.org"
+            let first = try await auth.staff(role, email: email, in: database)
+            let other = try await auth.tokens(email: email)
+            let bystander = try await auth.staff(role, email: "eve@example.org", in: database)
+            #expect(
+                try await auth.call(.post, "/api/v1/auth/logout", token: first.token).status == 204
+            )
+            #expect(try await !auth.accepts(first.token))
+            #expect(try await auth.accepts(other.token))
+            for token in [first.refreshToken, other.refreshToken] {
+                #expect(try await auth.refresh(token).status == 401)
+            }
+            // Those that are gone are unknown, not spent: nothing more is ended by them.
+            #expect(try await auth.accepts(other.token))
+            #expect(try await auth.refresh(bystander.refreshToken).status == 200)
+            let back = try await auth.tokens(email: email)
+            #expect(try await auth.refresh(back.refreshToken).status == 200)
+        }
+    }
+
+    @Test func `a token of staff without an id deletes refresh tokens and revokes nothing`()
+        async throws
+    {
+        let database = try await authDatabase()
+        try await withAuth(clock: clock, database: database) { auth async throws in
+            let staff = try await auth.staff(email: "root@example.org", in: database)
+            let token = TokenSigner(KeyRing(secret: TestTokens.secret, families: [.staff])).sign(
+                TokenClaims(
+                    subject: staff.accountId,
+                    role: .admin,
+                    issuedAt: clock.now,
+                    lifetime: .seconds(900),
+                    tokenID: nil
+                )
+            )
+            #expect(try await auth.call(.post, "/api/v1/auth/logout", token: token).status == 204)
+            #expect(try await auth.accepts(token))
+            #expect(try await auth.accepts(staff.token))
+            #expect(try await auth.refresh(staff.refreshToken).status == 401)
+        }
+    }
+
     @Test func `logout-all ends every session; the next log-in works at once`() async throws {
         let database = try await authDatabase()
         try await withAuth(clock: clock, database: database) { auth async throws in

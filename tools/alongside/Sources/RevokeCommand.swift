@@ -32,20 +32,32 @@ enum RevokeCommand {
                 )
             )
             defer { Task { await database.close() } }
-            return try await Auth.revoke(target, at: ApplicationClock.live().now(), in: database)
+            let now = try await FleetClock.clock(in: database).now()
+            return try await Auth.revoke(target, at: now, in: database)
         }
         switch result {
-        case .success(true): return "revoked: every service refuses it within a second"
-        case .success(false): throw OperationError("there is no such \(kind)")
+        case .success(.revoked): return done
+        case .success(.revokedUnseen):
+            return "\(done); no account has such a token, so check the id if it is not a rider's"
+        case .success(.nobody): throw OperationError("there is no such \(kind)")
         case .failure(let error): throw OperationError("nothing was revoked: \(error)")
         }
     }
+
+    private static let done = "revoked: every service refuses it within a second"
 
     private static func target(
         _ kind: String,
         _ id: String
     ) throws(OperationError) -> RevocationTarget {
-        if kind == "token", !id.isEmpty { return .token(id) }
+        if kind == "token" {
+            guard id.utf8.count == 32, id.allSatisfy(\.isHexDigit) else {
+                throw OperationError(
+                    "\(id) is no token's id: give its `jti`, which is 32 hexadecimal digits"
+                )
+            }
+            return .token(id)
+        }
         guard let uuid = UniqueID(id) else { throw OperationError("\(id) is not a UUID") }
         switch kind {
         case "rider": return .rider(uuid)

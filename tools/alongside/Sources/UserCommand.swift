@@ -74,7 +74,7 @@ struct UserCommand {
                 email: email,
                 name: name,
                 password: password,
-                at: ApplicationClock.live().now(),
+                at: try await FleetClock.clock(in: database).now(),
                 to: database
             )
         }

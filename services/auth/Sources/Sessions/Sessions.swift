@@ -185,6 +185,30 @@ struct Sessions: Sendable {
         try connection.execute("DELETE FROM auth.sessions WHERE id = $1", [.uuid(session)])
     }
 
+    /// Deletes every refresh token of an account: its sessions end with the access tokens they have.
+    func dropRefreshTokens(
+        of account: UniqueID,
+        on connection: Connection
+    ) throws(DatabaseError) {
+        try connection.execute(
+            """
+            UPDATE auth.session_tokens t SET refresh_hash = NULL, refresh_expires_at = NULL
+            FROM auth.sessions s
+            WHERE s.id = t.session_id AND s.account_id = $1 AND t.refresh_hash IS NOT NULL
+            """,
+            [.uuid(account)]
+        )
+        try connection.execute(
+            """
+            UPDATE auth.sessions s SET expires_at = COALESCE(
+                (SELECT max(access_expires_at) FROM auth.session_tokens WHERE session_id = s.id),
+                expires_at)
+            WHERE account_id = $1
+            """,
+            [.uuid(account)]
+        )
+    }
+
     /// Ends every session of an account but one.
     func endOthers(
         than session: UniqueID,

@@ -349,7 +349,7 @@ let testTargets: [Target] = [
         dependencies: ["ClientTransport", "CompanionKit", "TestKit", "VehiclePositionsKit"]
     ),
     tests("VehiclePositionsKitTests", dependencies: ["VehiclePositionsKit", "TestKit", "Web"]),
-    tests("CompanionKitTests", dependencies: ["CompanionKit"]),
+    tests("CompanionKitTests", dependencies: ["ClientTransport", "CompanionKit", "TestKit"]),
     tests("ReplayTests", dependencies: ["Replay", "Schedule", "Transit", "Verification"]),
     tests(
         "ToolsTests",

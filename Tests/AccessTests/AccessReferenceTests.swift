@@ -52,7 +52,8 @@ import Web
             it, and another calls every line with every role, with no token and with bad ones.
 
             Without a token a line that names roles answers 401, with a token of another role 403. Staff (`driver`, `admin`)
-            may send the cookie `vp_session` instead of the `Authorization` header where the line names nobody else.
+            may send the cookie `vp_session` instead of the `Authorization` header where the line names nobody else. A 401 says
+            in `WWW-Authenticate` what would be let in, with `error="invalid_token"` where a token was sent that is not.
 
             | Method | Path | Who may call | Service |
             | --- | --- | --- | --- |

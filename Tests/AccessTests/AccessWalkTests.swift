@@ -55,7 +55,11 @@ import Transit
             return nil
         }
         let body = try JSONDecoder().decode(Body.self, from: Data(answer.body))
-        return Caller.Refusal(status: answer.status, code: body.code)
+        return Caller.Refusal(
+            status: answer.status,
+            code: body.code,
+            challenge: answer.headers.first("WWW-Authenticate")
+        )
     }
 
     /// Revokes before the services start, so that their first look finds it; the subject ahead of time,

@@ -136,13 +136,7 @@ private final class AccountLoad: Sendable {
     /// Waits until some more calls were answered.
     func work(for calls: Int) async throws {
         let goal = result.calls + calls
-        let deadline = ContinuousClock.now + .seconds(30)
-        while result.calls < goal {
-            guard ContinuousClock.now < deadline else {
-                throw StartFailure(description: "the people stand still")
-            }
-            try await Task.sleep(for: .milliseconds(2))
-        }
+        try await eventually("\(calls) more calls by the people") { result.calls >= goal }
     }
 
     /// Lives as a member, or with an odd number as a driver.

@@ -106,14 +106,33 @@ struct Caller: Sendable {
     struct Refusal: Equatable, CustomStringConvertible {
         let status: Int
         let code: String
+        /// `WWW-Authenticate`, which every 401 has (RFC 9110, section 15.5.2).
+        let challenge: String?
 
-        var description: String { "\(status) \(code)" }
+        var description: String { "\(status) \(code) \(challenge ?? "")" }
 
-        static let missing = Refusal(status: 401, code: "auth.missing_authorization")
-        static let invalid = Refusal(status: 401, code: "auth.invalid_token")
-        static let unauthorized = Refusal(status: 401, code: "auth.unauthorized")
-        static let forbidden = Refusal(status: 403, code: "auth.forbidden")
-        static let adminRequired = Refusal(status: 403, code: "auth.admin_required")
+        private static let bearer = #"Bearer realm="alongside""#
+        static let missing = Refusal(
+            status: 401,
+            code: "auth.missing_authorization",
+            challenge: bearer
+        )
+        static let invalid = Refusal(
+            status: 401,
+            code: "auth.invalid_token",
+            challenge: bearer + #", error="invalid_token""#
+        )
+        static let unauthorized = Refusal(
+            status: 401,
+            code: "auth.unauthorized",
+            challenge: bearer
+        )
+        static let forbidden = Refusal(status: 403, code: "auth.forbidden", challenge: nil)
+        static let adminRequired = Refusal(
+            status: 403,
+            code: "auth.admin_required",
+            challenge: nil
+        )
     }
 
     /// What an endpoint's declaration promises this caller.

@@ -125,13 +125,7 @@ private final class Load: Sendable {
     /// Waits until some more calls were answered.
     func work(for calls: Int) async throws {
         let goal = result.calls + calls
-        let deadline = ContinuousClock.now + .seconds(30)
-        while result.calls < goal {
-            guard ContinuousClock.now < deadline else {
-                throw StartFailure(description: "the riders stand still")
-            }
-            try await Task.sleep(for: .milliseconds(2))
-        }
+        try await eventually("\(calls) more calls by the riders") { result.calls >= goal }
     }
 
     func ride() async throws {

@@ -17,6 +17,8 @@ struct OpenAPIDocument {
     }
 
     let operations: [Operation]
+    /// What the header of a 401 can say.
+    let challenges: [String]
     /// The codes that any call can meet.
     let generalCodes: [String]
 
@@ -42,6 +44,7 @@ struct OpenAPIDocument {
 
     private init(json: Data) throws {
         let file = try JSONDecoder().decode(File.self, from: json)
+        challenges = file.components.headers["WWWAuthenticate"]?.schema.values ?? []
         generalCodes = file.components.responses["Refused"]?.codes ?? []
         operations = file.paths.flatMap { path, methods in
             methods.map { method, operation in
@@ -74,7 +77,17 @@ struct OpenAPIDocument {
                 case codes = "x-codes"
             }
         }
-        struct Components: Decodable { let responses: [String: Response] }
+        struct Header: Decodable {
+            struct Schema: Decodable {
+                let values: [String]?
+                enum CodingKeys: String, CodingKey { case values = "enum" }
+            }
+            let schema: Schema
+        }
+        struct Components: Decodable {
+            let headers: [String: Header]
+            let responses: [String: Response]
+        }
 
         let paths: [String: [String: Operation]]
         let components: Components

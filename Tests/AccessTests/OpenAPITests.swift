@@ -2,9 +2,9 @@ import Foundation
 import ServiceKit
 import TestKit
 import Testing
-import Web
 
 @testable import Operations
+@testable import Web
 
 /// `docs/reference/openapi.yaml` says what the services do: every endpoint and nothing else, who may
 /// call it, and with which codes it refuses.
@@ -56,6 +56,10 @@ import Web
         case .anyone, .apiKey: []
         case .roles(let roles): roles.map(\.rawValue)
         }
+    }
+
+    @Test func `names every challenge of a 401`() {
+        #expect(document.challenges.sorted() == Challenge.allCases.map(\.text).sorted())
     }
 
     // MARK: - Codes

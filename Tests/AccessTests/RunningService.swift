@@ -114,18 +114,17 @@ final class RunningService: Sendable {
 
     /// The port of the public server, once the service has started.
     private func port() async throws -> Int {
-        let deadline = ContinuousClock.now + .seconds(30)
-        while ContinuousClock.now < deadline {
-            let lines = output.split(separator: "\n")
-            if lines.contains(where: { $0.contains("\"message\":\"started\"") }),
-                let line = lines.first(where: { $0.contains("\"server.name\":\"http\"") }),
-                let match = line.firstMatch(of: #/"server\.port":(\d+)/#), let port = Int(match.1)
-            {
-                return port
-            }
-            try await Task.sleep(for: .milliseconds(5))
-        }
-        throw StartFailure(description: "\(definition.name) does not start: \(output)")
+        try await eventually("\(definition.name) starts: \(output)") { startedPort != nil }
+        return try #require(startedPort)
+    }
+
+    private var startedPort: Int? {
+        let lines = output.split(separator: "\n")
+        guard lines.contains(where: { $0.contains("\"message\":\"started\"") }),
+            let line = lines.first(where: { $0.contains("\"server.name\":\"http\"") }),
+            let match = line.firstMatch(of: #/"server\.port":(\d+)/#)
+        else { return nil }
+        return Int(match.1)
     }
 }
 

@@ -98,6 +98,7 @@ import Web
                 ("dora@example.org", nil, String(repeating: "x", count: 8000)),
                 ("off@example.org", nil, goodPassword),
             ]
+            var heads: Set<[String]> = []
             for attempt in attempts {
                 let before = try hashes(auth)
                 let answer = try await auth.logIn(
@@ -107,9 +108,16 @@ import Web
                 )
                 #expect(answer.status == 401)
                 #expect(answer.refusal == Self.refused)
+                heads.insert(
+                    answer.headers.all.filter { $0.name.lowercased() != "date" }
+                        .map { "\($0.name): \($0.value)" }
+                )
                 // The time is that of one hash, whoever is asked for.
                 #expect(try hashes(auth) == before + 1, "\(attempt.email ?? attempt.handle ?? "")")
             }
+            #expect(heads.count == 1, "\(heads)")
+            // What the body holds is no scheme of HTTP; a browser must not ask for it in its own window.
+            #expect(heads.first?.contains(#"WWW-Authenticate: Bearer realm="alongside""#) == true)
             #expect(try await auth.logIn(email: "dora@example.org").status == 200)
         }
     }

@@ -111,6 +111,28 @@ extension ConvoyRelayTests {
         #expect(snapshot.peers.isEmpty && snapshot.talking.isEmpty)
     }
 
+    @Test func `dropping the last circle takes everyone away, talkers too`() async throws {
+        let relay = ConvoyRelay(
+            socket: server,
+            session: session,
+            features: CompanionFeatures(voice: true),
+            clock: clock
+        )
+        await relay.setNotifyingCircles([LiveGroup(id: Groups.circle)])
+        let running = Task { try await relay.run() }
+        let connection = await server.connection()
+        connection.confirm(Groups.circle)
+        connection.push(Self.positions(People.ann))
+        connection.push(#"{"type":"ptt_start","user":"\#(People.ann)"}"#)
+        for await snapshot in await relay.snapshots() where !snapshot.talking.isEmpty { break }
+        #expect(await relay.snapshot.peers[People.ann] != nil)
+        await relay.setNotifyingCircles([])
+        try await running.value
+        let snapshot = await relay.snapshot
+        #expect(snapshot.peers.isEmpty && snapshot.talking.isEmpty && snapshot.circleIDs.isEmpty)
+        #expect(connection.isClosed)
+    }
+
     // MARK: - Sessions
 
     @Test func `forgets everything when somebody else signs in`() async throws {

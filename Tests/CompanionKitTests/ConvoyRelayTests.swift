@@ -86,6 +86,32 @@ import Testing
         #expect(await !relay.snapshot.isConnected)
     }
 
+    @Test func `a stop of the run before does not reach the next one`() async throws {
+        let (_, first) = await joined()
+        first.cancel()
+        try await first.value
+        let second = run()
+        let connection = await server.connection(2)
+        connection.confirm(Groups.convoy)
+        _ = await shows { $0.isConnected }
+        // As the cancelled run's own does when it comes late.
+        await relay.stop(run: 1)
+        #expect(await relay.snapshot.isConnected && !connection.isClosed)
+        await relay.stop(run: 2)
+        try await second.value
+        #expect(connection.isClosed)
+    }
+
+    @Test func `does not begin in a task that was cancelled before`() async throws {
+        await relay.setConvoy(LiveGroup(id: Groups.convoy))
+        let cancelled = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await relay.run()
+        }
+        try await cancelled.value
+        #expect(server.bearers.isEmpty)
+    }
+
     @Test func `runs once at a time`() async throws {
         let (_, running) = await joined()
         await #expect(throws: RelayError.alreadyRunning) { try await relay.run() }

@@ -19,6 +19,9 @@ final class FakeRelay: RelaySocket {
     /// The tokens of every attempt so far.
     var bearers: [String] { state.withLock { $0.bearers } }
 
+    /// The connections of every attempt that had one.
+    var connections: [FakeRelayConnection] { state.withLock { $0.connections } }
+
     /// Lets the next attempts fail.
     func refuse(with errors: any Error...) { state.withLock { $0.refusals += errors } }
 

@@ -187,6 +187,32 @@ import Testing
         await client.stop()
     }
 
+    @Test func `stops also a run that is still to begin`() async throws {
+        for _ in 0..<20 {
+            let client = client()
+            await client.follow(convoy: Self.convoy)
+            await client.stop()
+            #expect(!client.isRunning)
+        }
+    }
+
+    @Test func `takes up what is followed while it stops`() async throws {
+        let client = client()
+        await client.follow(convoy: Self.convoy)
+        let connection = await relayServer.connection()
+        connection.confirm(Groups.convoy)
+        await shows(client) { $0.isConnected }
+        let stopping = Task { await client.stop() }
+        while !connection.isClosed { await Task.yield() }
+        await client.follow(circles: [.circle()])
+        await stopping.value
+        let next = await relayServer.connection(2)
+        _ = await next.types(2)
+        #expect(next.joins == [Groups.convoy, Groups.circle])
+        await client.stop()
+        #expect(!client.isRunning)
+    }
+
     @Test func `opens no location stream for circles alone`() async throws {
         let client = client()
         await client.follow(circles: [.circle()])

@@ -43,6 +43,9 @@ import Testing
             state.withLock { $0.reader }?.yield(reading)
         }
 
+        /// The stream ends by itself.
+        func end() { state.withLock { $0.reader }?.finish() }
+
         func isOpen(_ wanted: Bool) async {
             while (open == 1) != wanted { await Task.yield() }
         }
@@ -125,6 +128,63 @@ import Testing
         var fixes = sink.fixes.makeAsyncIterator()
         #expect(await fixes.next()?.reading.coordinate == Places.north(1))
         await hub.detach(sink)
+    }
+
+    // MARK: - A stream that ends by itself
+
+    @Test func `opens a stream that has ended again after a second, for the same sinks`()
+        async throws
+    {
+        let sink = await hub.attach(every: .seconds(2))
+        await feed.isOpen(true)
+        await fix(1)
+        feed.end()
+        await clock.sleeper(of: .seconds(1))
+        clock.advance(by: .milliseconds(999))
+        #expect(feed.opened == 1)
+        clock.advance(by: .milliseconds(1))
+        await feed.isOpen(true)
+        #expect(feed.intervals == [.seconds(2), .seconds(2)])
+        clock.advance(by: .seconds(2))
+        await fix(2)
+        var fixes = sink.fixes.makeAsyncIterator()
+        #expect(await fixes.next()?.reading.coordinate == Places.north(2))
+        await hub.detach(sink)
+        #expect(feed.opened == 2 && feed.most == 1)
+    }
+
+    @Test func `waits longer each time that nothing came, and a second again after a fix`()
+        async throws
+    {
+        let sink = await hub.attach(every: .seconds(2))
+        for (number, seconds) in [2, 4, 8, 16, 30, 30].enumerated() {
+            await feed.isOpen(true)
+            #expect(feed.opened == number + 1)
+            feed.end()
+            await clock.pass(.seconds(seconds))
+        }
+        await feed.isOpen(true)
+        await fix(1)
+        feed.end()
+        await clock.pass(.seconds(1))
+        await feed.isOpen(true)
+        await hub.detach(sink)
+        await feed.isOpen(false)
+        #expect(feed.opened == 8 && feed.most == 1)
+    }
+
+    @Test func `opens nothing again for nobody, and at once for the next one`() async throws {
+        let sink = await hub.attach(every: .seconds(2))
+        await feed.isOpen(true)
+        feed.end()
+        await clock.sleeper(of: .seconds(2))
+        await hub.detach(sink)
+        clock.advance(by: .seconds(3600))
+        #expect(feed.opened == 1)
+        let next = await hub.attach(every: .seconds(120))
+        await feed.isOpen(true)
+        #expect(feed.intervals == [.seconds(2), .seconds(120)])
+        await hub.detach(next)
     }
 
     // MARK: - Stamps

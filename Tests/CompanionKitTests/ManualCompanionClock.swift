@@ -1,95 +1,32 @@
 import Foundation
 import Synchronization
+import TestKit
 
 @testable import CompanionKit
 
 /// Clocks that move when the test says so; the wall can be set like a person's.
 final class ManualCompanionClock: CompanionClock {
-    private struct Sleeper {
-        let id: Int
-        let duration: Duration
-        let deadline: Duration
-        let continuation: CheckedContinuation<Void, any Error>
-    }
+    private let time = ManualTime()
+    /// What the wall clock would say at no uptime at all.
+    private let wall = Mutex(Date(timeIntervalSince1970: 1_800_000_000 - 1000))
 
-    private struct State {
-        var now = Date(timeIntervalSince1970: 1_800_000_000)
-        var uptime = Duration.seconds(1000)
-        var nextID = 0
-        var sleepers: [Sleeper] = []
-        var watchers: [(Duration, CheckedContinuation<Void, Never>)] = []
-    }
+    var now: Date { wall.withLock { $0 }.addingTimeInterval(uptime.seconds) }
+    var uptime: Duration { .seconds(1000) + time.elapsed }
 
-    private let state = Mutex(State())
-
-    var now: Date { state.withLock { $0.now } }
-    var uptime: Duration { state.withLock { $0.uptime } }
-
-    func sleep(for duration: Duration) async throws {
-        let id = state.withLock { state in
-            state.nextID += 1
-            return state.nextID
-        }
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation {
-                (continuation: CheckedContinuation<Void, any Error>) in
-                let watchers = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-                    if Task.isCancelled {
-                        continuation.resume(throwing: CancellationError())
-                        return []
-                    }
-                    let sleeper = Sleeper(
-                        id: id,
-                        duration: duration,
-                        deadline: state.uptime + duration,
-                        continuation: continuation
-                    )
-                    state.sleepers.append(sleeper)
-                    let seen = state.watchers.filter { $0.0 == duration }.map(\.1)
-                    state.watchers.removeAll { $0.0 == duration }
-                    return seen
-                }
-                for watcher in watchers { watcher.resume() }
-            }
-        } onCancel: {
-            let cancelled = state.withLock { state in
-                let index = state.sleepers.firstIndex { $0.id == id }
-                return index.map { state.sleepers.remove(at: $0).continuation }
-            }
-            cancelled?.resume(throwing: CancellationError())
-        }
-    }
+    func sleep(for duration: Duration) async throws { try await time.sleep(for: duration) }
 
     /// Returns once someone sleeps for exactly this long.
-    func sleeper(of duration: Duration) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state -> Bool in
-                if state.sleepers.contains(where: { $0.duration == duration }) { return true }
-                state.watchers.append((duration, continuation))
-                return false
-            }
-            if isThere { continuation.resume() }
-        }
-    }
+    func sleeper(of duration: Duration) async { await time.sleeper(of: duration) }
 
     /// Moves both clocks and wakes who is due.
-    func advance(by duration: Duration) {
-        let due = state.withLock { state in
-            state.now += duration.seconds
-            state.uptime += duration
-            let due = state.sleepers.filter { $0.deadline <= state.uptime }
-            state.sleepers.removeAll { $0.deadline <= state.uptime }
-            return due
-        }
-        for sleeper in due { sleeper.continuation.resume() }
-    }
+    func advance(by duration: Duration) { time.advance(by: duration) }
 
     /// Waits for a sleeper of this length, then lets it sleep its time.
-    func pass(_ duration: Duration) async {
-        await sleeper(of: duration)
-        advance(by: duration)
-    }
+    func pass(_ duration: Duration) async { await time.pass(duration) }
 
     /// Sets the wall clock, as a person or the network does.
-    func setWall(_ date: Date) { state.withLock { $0.now = date } }
+    func setWall(_ date: Date) {
+        let uptime = uptime
+        wall.withLock { $0 = date.addingTimeInterval(-uptime.seconds) }
+    }
 }

@@ -57,7 +57,25 @@ import Web
         }
     }
 
-    @Test(arguments: ["start", "health", "prepare"])
+    @Test func `has each C library that is linked, and its headers where that is done`() throws {
+        func words(_ stage: String) throws -> Set<Substring> {
+            Set(try #require(stages[stage]).joined(separator: " ").split(separator: " "))
+        }
+        let headers = try text(of: "Package.swift").matches(of: #/apt: "([a-z0-9.-]+)"/#)
+            .map { String($0.1) }
+        #expect(headers.count >= 9)
+        for package in headers {
+            #expect(try words("build").contains(Substring(package)), "\(package)")
+            let needs = try FinishedProgram(["dpkg-query", "-W", "-f=${Depends}", package])
+            // A library is of the very version of its headers.
+            let library = try #require(
+                needs.output.firstMatch(of: #/(lib|zlib)[a-z0-9.-]+(?= \(= )/#)
+            )
+            #expect(try words("runtime").contains(library.0), "\(library.0)")
+        }
+    }
+
+    @Test(arguments: ["start", "health", "prepare", "site"])
     func `the scripts of the images parse`(name: String) throws {
         let path = "deploy/image/\(name)"
         let shell = try text(of: path).hasPrefix("#!/bin/bash") ? "bash" : "sh"

@@ -3,11 +3,17 @@ import TestKit
 import Testing
 import Web
 
+@testable import Operations
+
 extension EndToEnd.People {
     /// Accounts through the gateway, as a newcomer meets them.
     @Suite(.timeLimit(.minutes(3))) struct AccountJourneyTests {
         @Test func `the first admin lets a driver in, who is let out again`() async throws {
-            let product = try await Product.ready()
+            let ports = try LoopbackPort.free(2)
+            let product = try await Product.ready(environment: [
+                "SITE_ADDRESS": "localhost", "HTTP_PORT": String(ports[0]),
+                "HTTPS_PORT": String(ports[1]),
+            ])
             let file = product.folder + "/keys/admin-password"
             #expect(product.log.contains("admin@localhost, its first password is in \(file)"))
             let password = try String(contentsOfFile: file, encoding: .utf8)
@@ -15,6 +21,7 @@ extension EndToEnd.People {
             #expect(!product.log.contains(password))
 
             let admin = try await logIn(product, "admin@localhost", password)
+            try await openSession(as: "admin@localhost", password, behind: ports)
             let wanted = try text([
                 "name": "Dora", "email": "dora@example.org", "password": "password of Dora",
                 "role": "driver",
@@ -55,7 +62,40 @@ extension EndToEnd.People {
             try await product.remove()
         }
 
-        @Test func `user add makes an admin beside the running services`() async throws {
+        /// The gateway for the public: certificate and the way to it, and a cookie that stays behind TLS.
+        private func openSession(
+            as email: String,
+            _ password: String,
+            behind ports: [Int]
+        ) async throws {
+            func curl(_ url: String, _ more: String...) throws -> String {
+                try FinishedProgram(["curl", "-4sk", "-m", "20", "-D", "-", url] + more).output
+            }
+            let base = "https://localhost:\(ports[1])"
+            // The gateway listens before it has signed its certificate.
+            try await eventually("a certificate", within: .seconds(20)) {
+                try curl(base + "/api/health").contains("HTTP/2 200")
+            }
+            let credentials = try text(["email": email, "password": password])
+            let opened = try curl(
+                base + "/api/v1/auth/session",
+                "-H",
+                "Content-Type: application/json",
+                "--data",
+                credentials
+            )
+            #expect(opened.contains("HTTP/2 204"), "\(opened)")
+            #expect(opened.contains("; Secure\r\n"), "\(opened)")
+            // Who is ready is for this machine.
+            #expect(try curl(base + "/ready").contains("HTTP/2 404"))
+            let onward = try curl("http://localhost:\(ports[0])/feeds.json")
+            #expect(onward.contains("308"), "\(onward)")
+        }
+
+        @Test
+        func `an operator's commands find the product that runs, and a second one is refused`()
+            async throws
+        {
             let product = try await Product.ready()
             let (status, output) = try alongside(
                 ["user", "add", "--role", "admin", "--email", "root@example.org"],
@@ -64,7 +104,7 @@ extension EndToEnd.People {
             )
             #expect(status == 0, "\(output)")
             #expect(output.hasPrefix("admin root@example.org added, id "))
-            _ = try await logIn(product, "root@example.org", "a password from a pipe")
+            let root = try await logIn(product, "root@example.org", "a password from a pipe")
             let short = try alongside(
                 ["user", "add", "--role", "admin", "--email", "other@example.org"],
                 input: "1234567\n",
@@ -72,7 +112,56 @@ extension EndToEnd.People {
             )
             #expect(short.status == 1)
             #expect(short.output == "alongside: password must be at least 8 characters\n")
+            try await examine(product)
+            try await revoke(root, on: product)
+            try await startAgain(product)
             try await product.remove()
+        }
+
+        private func examine(_ product: Product) async throws {
+            var said = ""
+            // Partitions and shares come within seconds after a start.
+            try await eventually("all is well: \(said)", within: .seconds(90)) {
+                let (status, output) = try alongside(["doctor"], product)
+                said = output
+                return status == 0
+            }
+            #expect(said.hasPrefix("folder     \(product.folder)\n"))
+        }
+
+        private func revoke(_ token: String, on product: Product) async throws {
+            struct Claims: Decodable { let jti: String }
+            var payload = token.split(separator: ".")[1].replacing("-", with: "+")
+                .replacing("_", with: "/")
+            payload += String(repeating: "=", count: (4 - payload.count % 4) % 4)
+            let claims = try #require(Data(base64Encoded: String(payload)))
+            let id = try JSONDecoder().decode(Claims.self, from: claims).jti
+            let (status, output) = try alongside(["revoke", "token", id], product)
+            #expect(status == 0, "\(output)")
+            try await eventually("the token is void", within: .seconds(10)) {
+                try await product.get("/api/me", token: token).status == 401
+            }
+        }
+
+        /// A second `up` of the same folder and port says who is there and harms nothing.
+        private func startAgain(_ product: Product) async throws {
+            let second = try Product(
+                environment: ["PORT": String(product.port)],
+                folder: product.folder
+            )
+            try await eventually("ended", within: .seconds(30)) { !second.isRunning }
+            #expect(try await second.stop() == 1)
+            #expect(
+                second.log == """
+                    alongside: \(product.folder) is in use by another alongside up \
+                    (process \(product.processID), port \(product.port)); stop it, or set \
+                    ALONGSIDE_DATA and PORT to others
+
+                    """
+            )
+            try FileManager.default.removeItem(atPath: second.logPath)
+            #expect(try await product.get("/ready").status == 200)
+            #expect(product.isRunning)
         }
 
         /// Does everything of which the feed keeps something about a driver.
@@ -116,7 +205,7 @@ extension EndToEnd.People {
         /// Runs `alongside` to its end.
         private func alongside(
             _ arguments: [String],
-            input: String,
+            input: String = "",
             _ product: Product
         ) throws -> (status: Int32, output: String) {
             let process = Process()

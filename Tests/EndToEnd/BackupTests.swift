@@ -1,4 +1,3 @@
-import Database
 import Foundation
 import TestKit
 import Testing
@@ -6,11 +5,10 @@ import Transit
 import Web
 
 extension EndToEnd.People {
-    /// The rehearsal of `deploy/backup` and `deploy/restore`.
+    /// The rehearsal of `deploy/backup` and `deploy/restore`, as `alongside` runs them.
     @Suite(.timeLimit(.minutes(4))) struct BackupTests {
         @Test func `a restored backup serves the same data to the same tokens`() async throws {
-            let first = try await Place()
-            let old = try await Product.ready(environment: ["DATABASE_URL": first.url])
+            let old = try await Product.ready()
             let admin = try await Self.logIn(old, folder: old.folder)
             let rider = try await TestRider(old)
             let now = TestRider.now
@@ -42,47 +40,38 @@ extension EndToEnd.People {
             let before = try await Self.answers(old, looks)
             let backup = old.folder + "-backup"
             // While it runs.
-            try Self.run("deploy/backup", first.url, backup, old.folder + "/keys")
+            let saved = try Self.run("backup", backup, on: old.folder)
+            try #require(saved.status == 0, "\(saved.output)")
             try await old.stop()
 
             // Another server, which has never seen our roles.
-            let second = try await Place()
             let folder = try Product.newFolder()
-            try Self.run("deploy/restore", second.url, backup, folder + "/keys")
-            let new = try await Product.ready(
-                environment: ["DATABASE_URL": second.url],
-                folder: folder
-            )
+            let restored = try Self.run("restore", backup, on: folder)
+            try #require(restored.status == 0, "\(restored.output)")
+            let new = try await Product.ready(folder: folder)
             #expect(try await Self.answers(new, looks) == before)
             #expect(try await new.get("/api/me", token: gone).status == 401)
-            let again = try FinishedProgram(
-                ["deploy/restore", backup],
-                environment: ["DATABASE_URL": second.url]
-            )
-            #expect(again.status == 1, "\(again.output)")
-            #expect(again.output.contains("make an empty one"))
+            let beside = try Self.run("restore", backup, on: folder)
+            #expect(beside.status == 1, "\(beside.output)")
+            #expect(beside.output.contains("is in use by another alongside up"))
+            try await new.stop()
+            let over = try Self.run("restore", backup, on: folder)
+            #expect(over.status == 1, "\(over.output)")
+            #expect(over.output.contains("\(folder)/keys is not empty"))
             try await new.remove()
             try await old.remove()
             try? FileManager.default.removeItem(atPath: backup)
         }
 
-        /// A server of its own with an empty database.
-        private struct Place {
-            let postgres: ThrowawayPostgres
-            let url: String
-
-            init() async throws {
-                postgres = try await ThrowawayPostgres.fresh()
-                url = try await postgres.database().url
-            }
-        }
-
-        private static func run(_ script: String, _ url: String, _ arguments: String...) throws {
-            let run = try FinishedProgram(
-                [script] + arguments,
-                environment: ["DATABASE_URL": url]
+        private static func run(
+            _ command: String,
+            _ backup: String,
+            on folder: String
+        ) throws -> FinishedProgram {
+            try FinishedProgram(
+                [Product.programs + "/alongside", command, backup],
+                environment: ["ALONGSIDE_DATA": folder, "ALONGSIDE_HOME": ProjectPaths.root]
             )
-            try #require(run.status == 0, "\(run.output)")
         }
 
         private static func answers(

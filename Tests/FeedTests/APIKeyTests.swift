@@ -1,5 +1,6 @@
 import Database
 import ServiceKit
+import Telemetry
 import TestKit
 import Testing
 import Transit
@@ -91,6 +92,10 @@ import Web
                 let answer = try await world.get(feed, as: caller)
                 #expect(answer.status == 401)
                 #expect(answer.refusal == error)
+                #expect(
+                    answer.headers.values("WWW-Authenticate")
+                        == [#"ApiKey realm="alongside", in="header", name="X-API-Key""#]
+                )
             }
             for _ in 0..<2 {
                 let answer = try await world.send(.delete, "\(path)/\(id)", as: .admin)
@@ -104,6 +109,45 @@ import Web
             }
             let list = try await world.get(path).json
             #expect(list["api_keys"]?[0]?["active"]?.flag == false)
+        }
+    }
+
+    @Test func `a stream ends when its reader's key is revoked, and no other`() async throws {
+        try await withDrivers(["FEED_AUTH_ENABLED": "true"]) { world async throws in
+            let (intake, board) = (world.first.intake, world.first.publisher.board)
+            let hub = StreamHub(maximumReaders: 3, metrics: Metrics()) {
+                board.feed(.vehiclePositions)
+            }
+            let server = try HTTPServer(
+                endpoints: [
+                    StreamEndpoint(
+                        board: board,
+                        hub: hub,
+                        access: .apiKey,
+                        keys: intake.keys,
+                        includesAgency: false
+                    ).endpoint
+                ],
+                authorizer: intake.apiKeys
+            )
+            let port = try server.start()
+            let (id, key) = try await create(world)
+            let (_, other) = try await create(world)
+            try await eventually("both keys are known") {
+                for key in [key, other]
+                where try await world.get(feed, as: .apiKey(key)).status != 200 { return false }
+                return true
+            }
+            func open(_ key: String) throws -> EventReader {
+                let header = "X-API-Key: \(key)\r\n"
+                return try EventReader(port: port, path: "/gtfs-rt/stream", headers: header)
+            }
+            let (revoked, kept) = (try open(key), try open(other))
+            for reader in [revoked, kept] { #expect(try await reader.next().name == "snapshot") }
+            _ = try await world.send(.delete, "\(path)/\(id)", as: .admin)
+            #expect(try await revoked.isOver())
+            try await eventually("one reader is left") { hub.readerCount == 1 }
+            await server.shutdown(within: .seconds(1))
         }
     }
 

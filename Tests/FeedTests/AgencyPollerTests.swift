@@ -1,7 +1,9 @@
 import Foundation
 import Messages
 import RealtimeFeed
+import Synchronization
 import Telemetry
+import TestKit
 import Testing
 import Transit
 import Web
@@ -58,6 +60,42 @@ import Web
         #expect(poller.feeds[1].lastSuccess == now)
         #expect(poller.feeds[1].reading.vehicles.count == 1)
         #expect(poller.isComplete)
+    }
+
+    @Test func `a feed that hangs keeps no other waiting`() async throws {
+        let healthy = HostileServer(HostileServer.answer("200 OK", "", Self.good))
+        let hanging = HostileServer { _, _ in Thread.sleep(forTimeInterval: 3) }
+        let poller = poller([hanging.url, healthy.url])
+        let polling = Task {
+            await poller.run(every: .milliseconds(1), while: { true }, polled: {})
+        }
+        try await eventually("the other is asked more often", within: .seconds(100)) {
+            healthy.requests.count >= hanging.requests.count + 4
+        }
+        polling.cancel()
+        await polling.value
+    }
+
+    @Test func `a feed is asked only by whose turn it is`() async throws {
+        let server = HostileServer(HostileServer.answer("200 OK", "", Self.good))
+        let poller = poller([server.url])
+        let turns = Mutex(0)
+        let polling = Task {
+            await poller.run(
+                every: .milliseconds(1),
+                while: {
+                    turns.withLock { turns in
+                        turns += 1
+                        return turns == 1
+                    }
+                },
+                polled: {}
+            )
+        }
+        try await eventually("it would have been asked again") { turns.withLock { $0 } >= 3 }
+        polling.cancel()
+        await polling.value
+        #expect(server.requests.count == 1)
     }
 
     struct Attack: Sendable, CustomTestStringConvertible {
@@ -137,7 +175,10 @@ import Web
                 attack.behaviour(socket, port)
             }
         }
-        let poller = poller([server.url])
+        var limits = AgencyPoller.limits
+        // A busy machine takes its time to inflate a bomb.
+        limits.time = .seconds(100)
+        let poller = poller([server.url], limits: limits)
         await poller.poll()
         try #require(poller.feeds[0].lastError == "")
         await poller.poll()
@@ -217,6 +258,15 @@ private final class Flag: @unchecked Sendable {
         lock.withLock {
             defer { isTaken = true }
             return !isTaken
+        }
+    }
+}
+
+extension AgencyPoller {
+    /// Asks every feed once.
+    func poll() async {
+        await withTaskGroup(of: Void.self) { group in
+            for index in feeds.indices { group.addTask { await self.poll(index) } }
         }
     }
 }

@@ -155,6 +155,17 @@ import Transit
         #expect(ids(again) == ["7"])
     }
 
+    @Test func `an agency's vehicle that calls itself a rider's takes no rider's place`() {
+        let output = merge(
+            inputs(
+                estimates: [.sample("T1")],
+                agencies: [[.agency("rider:T1:20260216", trip: "T2")]],
+                includesAgency: true
+            )
+        )
+        #expect(ids(output) == ["agency1:rider:T1:20260216", "rider:T1:20260216"])
+    }
+
     @Test func `an id that looks prefixed already is not given twice`() {
         let output = merge(
             inputs(

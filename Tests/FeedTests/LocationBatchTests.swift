@@ -105,15 +105,26 @@ import Web
             let old = (1...3).map { ReportBody(at: world.now - 600 * Int64($0)) }
             #expect(try await send(world, old).text == answer(3, 0))
             #expect(tracker.live(at: world.now).map(\.timestamp) == [world.now])
-            // In any order, the newest counts; of a vehicle that nobody sees live as of any other.
+            // In any order, the newest counts.
             let mixed = [8, 2, 5].map { ReportBody(at: world.now + $0) }
-            let other = [30, 20, 40].map { ReportBody("bus-2", at: world.now - $0) }
             world.clock.advance(by: 10)
-            #expect(try await send(world, mixed + other).text == answer(6, 0))
+            #expect(try await send(world, mixed).text == answer(3, 0))
+            #expect(tracker.live(at: world.now).map(\.timestamp) == [world.now - 2])
+        }
+    }
+
+    @Test func `a batch makes one vehicle live, the one of its newest point`() async throws {
+        try await withDrivers { world async throws in
+            let tracker = world.first.intake.tracker
+            let many = (1...20).map { ReportBody("bus-\($0)", at: world.now - 20 + Int64($0)) }
+            #expect(try await send(world, many).text == answer(20, 0))
+            #expect(tracker.live(at: world.now).map(\.vehicleID) == ["bus-20"])
+            // Each in a batch of its own, as a driver who changes the bus has it.
+            world.clock.advance(by: 5)
             #expect(
-                tracker.live(at: world.now).map(\.timestamp)
-                    == [world.now - 2, world.now - 30]
+                try await send(world, [ReportBody("bus-1", at: world.now)]).text == answer(1, 0)
             )
+            #expect(tracker.live(at: world.now).map(\.vehicleID) == ["bus-1", "bus-20"])
         }
     }
 

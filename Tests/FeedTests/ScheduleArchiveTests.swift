@@ -28,6 +28,12 @@ import Transit
 
     private static let url = "https://agency.example/gtfs.zip"
 
+    /// A real schedule without shapes.
+    private func withoutShapes() throws -> [UInt8] {
+        let name = "/bullrunner-no-shapes.gtfs.zip"
+        return Array(try #require(FileBytes.read(ProjectPaths.sharedData + "/feeds" + name)))
+    }
+
     private func bytes(_ name: String = "fixture.zip") throws -> [UInt8] {
         let path = ProjectPaths.root + "/Tests/Fixtures/" + name
         return Array(try #require(FileBytes.read(path)))
@@ -52,12 +58,16 @@ import Transit
         )
     }
 
-    private func archivist(_ follower: ScheduleFollower, _ database: Database) -> ScheduleArchivist
-    {
+    private func archivist(
+        _ follower: ScheduleFollower,
+        _ database: Database,
+        hasRiders: Bool = true
+    ) -> ScheduleArchivist {
         ScheduleArchivist(
             follower: follower,
             database: database,
             refreshPeriod: .seconds(86_400),
+            hasRiders: hasRiders,
             isBuilding: { true },
             now: { TripEstimate.now },
             logger: .silent
@@ -128,6 +138,28 @@ import Transit
             }
             #expect(try await ScheduleArchive(pool).active() == entry)
             #expect(builder.current != nil)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a schedule that no rider can ride by takes no other's place while there are riders`(
+        hasRiders: Bool
+    ) async throws {
+        try await withPool { pool async throws in
+            let agency = Agency(try bytes())
+            let builder = follower(pool, agency)
+            let work = archivist(builder, pool, hasRiders: hasRiders)
+            #expect(await work.renew())
+            let trips = try #require(builder.current?.index.counts.riderTrips)
+            #expect(trips > 0)
+            let half = try withoutShapes()
+            agency.answer.withLock { $0 = half }
+            #expect(await work.renew() == !hasRiders)
+            #expect(builder.current?.index.counts.riderTrips == (hasRiders ? trips : 0))
+            // As the first one of a fleet it is all there is.
+            let other = follower(pool, agency, url: Self.url + "?other")
+            try await other.source.load()
+            #expect(other.current?.index.counts.riderTrips == 0)
         }
     }
 

@@ -131,6 +131,62 @@ import Web
         }
     }
 
+    @Test(arguments: [1, 5000, .max])
+    func `a reader with a filter of its own is told in pieces that make up the whole`(size: Int) {
+        let board = FeedBoard()
+        let publisher = FeedPublisher(FeedPublisher.Sources(), board: board, metrics: Metrics())
+        func state(_ second: Int64, after last: StreamTick?) -> StreamTick {
+            let estimates = (0..<40 - second).map { index in
+                TripEstimate.sample(TripID("T\(index)"), latitude: 47.5 + Double(second) / 100)
+            }
+            publisher.heard(Estimates.sample(sequence: UInt64(second) + 1, estimates).encoded())
+            publisher.tick(at: now + second)
+            return StreamTick(board.feed(.vehiclePositions), after: last)
+        }
+        let first = state(0, after: nil)
+        let second = state(1, after: first)
+        #expect(second.changes.count == 40)
+        var here = StreamFilter()
+        here.routeID = "R1"
+        var nowhere = StreamFilter()
+        nowhere.routeID = "R2"
+        for (filter, isAll) in [(here, true), (nowhere, false)] {
+            for (pieces, isEvent) in [
+                (first.snapshot(filter), true), (second.update(filter), isAll),
+            ] {
+                var rest = pieces
+                var told: [UInt8] = []
+                while let piece = rest.next(size) {
+                    #expect(!piece.isEmpty && piece.count < max(size, size &+ 2000))
+                    told += piece
+                }
+                #expect(told == pieces.whole)
+                #expect(told.isEmpty != isEvent)
+            }
+        }
+    }
+
+    @Test func `who stops reading with a filter of its own holds a piece, not the whole`() throws {
+        let board = FeedBoard()
+        let publisher = FeedPublisher(FeedPublisher.Sources(), board: board, metrics: Metrics())
+        let many = (0..<1000).map { TripEstimate.sample(TripID("T\($0)")) }
+        publisher.heard(Estimates.sample(sequence: 1, many).encoded())
+        publisher.tick(at: now)
+        let hub = StreamHub(maximumReaders: 1, metrics: Metrics()) { board.feed(.vehiclePositions) }
+        var filter = StreamFilter()
+        filter.routeID = "R1"
+        let reader = try #require(hub.join(filter))
+        hub.feedChanged()
+        guard case .bytes(let piece) = reader.next() else {
+            Issue.record("nothing came")
+            return
+        }
+        #expect((32 << 10..<34 << 10).contains(piece.count))
+        var total = piece.count
+        while case .bytes(let piece) = reader.next() { total += piece.count }
+        #expect(total > 200_000)
+    }
+
     @Test func `one that is more than two states behind starts over`() throws {
         let board = FeedBoard()
         let publisher = FeedPublisher(FeedPublisher.Sources(), board: board, metrics: Metrics())
@@ -218,7 +274,7 @@ final class EventReader {
     private var headText: String?
 
     /// Connects and asks.
-    init(port: Int, path: String) throws {
+    init(port: Int, path: String, headers: String = "") throws {
         socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -229,7 +285,7 @@ final class EventReader {
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(socket, $0, size) }
         }
         guard status == 0 else { throw Closed() }
-        HostileServer.send(socket, "GET \(path) HTTP/1.1\r\nHost: t\r\n\r\n")
+        HostileServer.send(socket, "GET \(path) HTTP/1.1\r\nHost: t\r\n\(headers)\r\n")
     }
 
     deinit { _ = close(socket) }
@@ -260,6 +316,15 @@ final class EventReader {
             }
             received += try await receive()
         }
+    }
+
+    /// Whether the server has said that nothing more comes; waits for it.
+    func isOver() async throws -> Bool {
+        let end = Array("0\r\n\r\n".utf8)
+        while !received.starts(with: end) {
+            if received.isEmpty { received += try await receive() } else { try await readChunk() }
+        }
+        return true
     }
 
     /// The next event; comments are passed over.

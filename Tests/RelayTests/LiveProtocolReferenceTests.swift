@@ -3,6 +3,7 @@ import Messages
 import TestKit
 import Testing
 import Transit
+import Web
 
 @testable import RelayService
 
@@ -98,8 +99,20 @@ import Transit
         #expect(try rows("Bounds").map { $0[1] } == values)
     }
 
+    /// No mask, no UTF-8, a byte more than 16 MiB announced.
+    private static let broken: [[UInt8]] = [
+        [0x81, 1, 0x61], [0x81, 0x81, 0, 0, 0, 0, 0xFF],
+        [0x81, 0xFF, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0],
+    ]
+
     @Test func `the close codes are those of the code`() throws {
         let written = try rows("Close codes").map { [$0[0], $0[1]] }
-        #expect(written == CloseReason.allCases.map { ["\($0.code)", $0.text] })
+        let faults = Self.broken.map { frame in
+            var reader = WebSocketReader(messageLimit: RelayLimits.messageBytes)
+            let replies = frame.withUnsafeBytes { reader.read($0, with: .init()) }.replies
+            #expect(replies.count == 4)
+            return ["\(replies.suffix(2).reduce(0) { Int($0) << 8 | Int($1) })", "–"]
+        }
+        #expect(written == CloseReason.allCases.map { ["\($0.code)", $0.text] } + faults)
     }
 }

@@ -141,13 +141,14 @@ final class RelayWorld: Sendable {
 
     // MARK: - People
 
-    /// A person with a token, whom groups knows.
-    func person(_ handle: String) async throws -> Traveller {
+    /// A person with a token that lasts for a time, whom groups knows.
+    func person(_ handle: String, for lifetime: Duration = .seconds(900)) async throws -> Traveller
+    {
         let id = UniqueID.random()
         let person = Traveller(
             id: id,
             handle: handle,
-            token: tokens.token(.member, subject: id, handle: handle),
+            token: tokens.token(.member, subject: id, lifetime: lifetime, handle: handle),
             world: self
         )
         #expect(try await person.get("/api/friends").status == 200)

@@ -19,8 +19,9 @@ import Transit
         let riders = Self.isLong ? 200 : 16
         let pause = Duration.seconds(Self.isLong ? 10 : 3)
         try await RelayWorld.with(relays: 2, areProcesses: true) { world in
-            let soak = try await Soak(world, riders: riders, seed: 7)
-            let end = ContinuousClock.now + .seconds(Self.seconds ?? 8)
+            let length = Duration.seconds(Self.seconds ?? 8)
+            let soak = try await Soak(world, riders: riders, for: length, seed: 7)
+            let end = ContinuousClock.now + length
             var killsAt = ContinuousClock.now + pause
             while ContinuousClock.now < end {
                 try await soak.step()
@@ -81,12 +82,16 @@ private final class Soak {
             + "\(kills) relays killed"
     }
 
-    init(_ world: RelayWorld, riders: Int, seed: Int) async throws {
+    init(_ world: RelayWorld, riders: Int, for length: Duration, seed: Int) async throws {
         self.world = world
         relays = world.relays.compactMap { $0 as? PartProcess }
         living = Set(relays.indices)
         random = SeededGenerator(seed: seed)
-        for index in 0..<riders { people.append(try await world.person("rider\(index)")) }
+        // Tokens outlast it; that sockets end with theirs is tested elsewhere.
+        let lifetime = length + .seconds(900)
+        for index in 0..<riders {
+            people.append(try await world.person("rider\(index)", for: lifetime))
+        }
         clients = Array(repeating: nil, count: riders)
         for index in 0..<(riders / 2) {
             let owner = Int.random(in: 0..<riders, using: &random)

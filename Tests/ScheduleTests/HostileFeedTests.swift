@@ -36,6 +36,8 @@ struct BrokenFeed: Sendable, CustomTestStringConvertible {
             "agency_timezone\n../../etc/passwd\n",
             " line 2: time zone \"../../etc/passwd\" does not exist"
         ),
+        BrokenFeed("routes.txt", replacing: "R1", with: "R\0", " line 2: a NUL byte is in it"),
+        BrokenFeed("trips.txt", "\0", " line 1: a NUL byte is in it"),
         BrokenFeed(
             "stops.txt",
             replacing: "47.6045,",

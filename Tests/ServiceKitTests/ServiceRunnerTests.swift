@@ -356,7 +356,7 @@ private struct OpenSesame: Authorizer {
         #expect(seen.withLock { $0 } == "alongside_sample sample")
     }
 
-    @Test func `a restart without the setting goes on with the fleet's shifted clock`() async throws {
+    @Test func `a restart without the setting goes on with the shifted clock`() async throws {
         let database = try await ThrowawayPostgres.shared.database()
         try await migrate(database)
         let pool = database.open(connections: 1)

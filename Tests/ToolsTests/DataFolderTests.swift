@@ -45,6 +45,20 @@ import Testing
         }
     }
 
+    @Test func `is one process's at a time, and the second hears whose`() throws {
+        let folder = try DataFolder(opening: own.path)
+        let first = try folder.lock(port: 8080)
+        let error = #expect(throws: OperationError.self) { try folder.lock(port: 8081) }
+        let sentence =
+            "\(own.path) is in use by another alongside up (process \(getpid()), port 8080); stop it, "
+            + "or set ALONGSIDE_DATA and PORT to others"
+        #expect(error?.description == sentence)
+        #expect(own.lines("lock") == ["\(getpid()) 8080"])
+        close(first)
+        close(try folder.lock(port: 8081))
+        #expect(own.lines("lock") == ["\(getpid()) 8081"])
+    }
+
     @Test func `clears its folders below tmp, and writes their names down before`() throws {
         let folder = try DataFolder(opening: own.path)
         let temporary = try TemporaryFolders(of: folder, nil)

@@ -105,7 +105,7 @@ import Testing
 
     @Test(
         arguments: [
-            ([:], "DATABASE_URL is missing"),
+            (["ALONGSIDE_DATA": "/nonexistent"], "DATABASE_URL is missing"),
             (["DATABASE_URL": "postgresql://127.0.0.1:9/x?connect_timeout=1"], "cannot be asked"),
             (["DATABASE_URL": "x", "RIDER_MODE_ENABLED": "true"], "cannot be asked"),
         ] as [([String: String], String)]

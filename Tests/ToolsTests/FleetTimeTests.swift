@@ -5,7 +5,7 @@ import Testing
 @testable import Operations
 
 @Suite(.timeLimit(.minutes(2))) struct FleetTimeTests {
-    @Test func `the fleet's clock is fixed once and then read, whatever is set later`() async throws {
+    @Test func `the clock is fixed once and then read, whatever is set later`() async throws {
         let database = try await ThrowawayPostgres.shared.database()
         _ = try await Fleet.migrate(database.url)
         let url = database.url

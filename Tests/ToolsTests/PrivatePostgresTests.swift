@@ -11,6 +11,8 @@ import Testing
         let folder = try DataFolder(opening: own.path)
         let first = try PrivatePostgres(in: folder)
         #expect(!first.isRunning)
+        let surroundings = ["ALONGSIDE_DATA": own.path]
+        #expect(throws: OperationError.self) { try OperatorDatabase(surroundings) }
         #expect(try await onOneThread { try first.start() } == false)
         defer { try? first.stop() }
         #expect(first.isRunning)
@@ -20,12 +22,18 @@ import Testing
         // Another process would find it like this.
         let second = try PrivatePostgres(in: folder)
         #expect(second.isRunning)
+        let beside = try OperatorDatabase(surroundings)
+        #expect(beside == OperatorDatabase(url: second.url, folder: own.path))
+        let other = try OperatorDatabase(["DATABASE_URL": "mine", "ALONGSIDE_DATA": own.path])
+        #expect(other == OperatorDatabase(url: "mine", folder: nil))
         #expect(try await onOneThread { try second.start() } == true)
         try await onOneThread { try second.makeDatabase() }
         #expect(try await kept(on: second) == 7)
 
         try await onOneThread { try second.stop() }
         #expect(!second.isRunning)
+        let error = #expect(throws: OperationError.self) { try OperatorDatabase(surroundings) }
+        #expect(error?.description.contains("of \(own.path) does not run: start") == true)
         #expect(try await onOneThread { try second.start() } == false)
         #expect(try await kept(on: second) == 7)
         try await onOneThread { try second.stop() }
@@ -65,7 +73,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: unfinished))
     }
 
-    /// As when a volume is unmounted below it; an empty cluster in its place would be taken for the real one.
+    /// As when a volume is unmounted; an empty cluster in its place would be taken for the real one.
     @Test func `data that has gone is said once, waited for, and not made anew`() async throws {
         let own = try OwnFolder()
         let postgres = try PrivatePostgres(in: DataFolder(opening: own.path))
@@ -100,7 +108,8 @@ import Testing
             #expect(postgres.isRunning)
             return said.withLock { $0 }
         }
-        #expect(lines.filter { $0.contains("its data in \(postgres.dataPath) has gone") }.count == 1)
+        let sentence = "its data in \(postgres.dataPath) has gone"
+        #expect(lines.filter { $0.contains(sentence) }.count == 1)
         #expect(lines.last == "the private PostgreSQL had ended and was started again")
     }
 

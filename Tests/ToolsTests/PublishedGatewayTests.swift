@@ -57,7 +57,7 @@ import Web
             site: .published,
             retryDuration: "200ms"
         )
-        let text = gateway.caddyfile.replacing("http_port 8080", with: "http_port \(ports[1])")
+        let text = gateway.caddyfile.replacing("{$HTTP_PORT:8080}", with: "\(ports[1])")
             .replacing("\(Gateway.healthPort)", with: "\(ports[2])")
         let caddy = try RunningCaddy(text, site: "https://localhost:\(ports[0])")
         defer { caddy.stop() }

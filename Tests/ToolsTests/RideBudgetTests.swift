@@ -96,15 +96,8 @@ import Web
     private func waitForCertificate(of caddy: RunningCaddy, on port: Int) async throws {
         let url = try #require(URL(string: "https://localhost:\(port)/ready"))
         let curl = CurlExchange(usesHTTP2: true, authority: caddy.authority)
-        let deadline = ContinuousClock.now + .seconds(20)
-        while true {
-            do {
-                _ = try await curl.run(URLRequest(url: url))
-                return
-            } catch {
-                guard ContinuousClock.now < deadline else { throw error }
-                try await Task.sleep(for: .milliseconds(50))
-            }
+        try await eventually("Caddy has signed its certificate", within: .seconds(20)) {
+            (try? await curl.run(URLRequest(url: url))) != nil
         }
     }
 

@@ -6,48 +6,13 @@ import TestKit
 
 /// A clock that a test moves second by second.
 final class SteppedClock: RideClock {
-    private struct State {
-        var now = Date(timeIntervalSince1970: 1_800_000_000)
-        var nextID = 0
-        var sleepers: [Int: (deadline: Date, waiting: CheckedContinuation<Void, any Error>)] = [:]
-    }
+    private let time = ManualTime()
 
-    private let state = Mutex(State())
+    var now: Date { Date(timeIntervalSince1970: 1_800_000_000 + time.elapsed.seconds) }
 
-    var now: Date { state.withLock { $0.now } }
+    func sleep(for duration: Duration) async throws { try await time.sleep(for: duration) }
 
-    func sleep(for duration: Duration) async throws {
-        let id = state.withLock { state in
-            state.nextID += 1
-            return state.nextID
-        }
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation {
-                (continuation: CheckedContinuation<Void, any Error>) in
-                state.withLock { state in
-                    if Task.isCancelled {
-                        continuation.resume(throwing: CancellationError())
-                    } else {
-                        let seconds = Double(duration.components.seconds)
-                        state.sleepers[id] = (state.now + seconds, continuation)
-                    }
-                }
-            }
-        } onCancel: {
-            state.withLock { $0.sleepers.removeValue(forKey: id)?.waiting }?
-                .resume(throwing: CancellationError())
-        }
-    }
-
-    func step() {
-        let due = state.withLock { state in
-            state.now += 1
-            let due = state.sleepers.filter { $0.value.deadline <= state.now }
-            for id in due.keys { state.sleepers[id] = nil }
-            return due.values.map(\.waiting)
-        }
-        for waiting in due { waiting.resume() }
-    }
+    func step() { time.advance(by: .seconds(1)) }
 }
 
 /// A transport that says how many calls are under way and how large their bodies were.

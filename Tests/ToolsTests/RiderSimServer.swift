@@ -1,70 +1,26 @@
 import FoundationEssentials
-import Synchronization
+import TestKit
 import Transit
 import VehiclePositionsKit
 
 /// A clock whose sleepers wake one after the other, as fast as the machine allows.
 final class EventClock: RideClock {
-    private struct State {
-        var now = Date(timeIntervalSince1970: 1_796_025_650)
-        var nextID = 0
-        var sleepers: [(id: Int, deadline: Date, waiting: CheckedContinuation<Void, any Error>)] =
-            []
-    }
+    private let time = ManualTime()
 
-    private let state = Mutex(State())
+    var now: Date { Date(timeIntervalSince1970: 1_796_025_650 + time.elapsed / .seconds(1)) }
 
-    var now: Date { state.withLock { $0.now } }
-
-    func sleep(for duration: Duration) async throws {
-        let parts = duration.components
-        let seconds = Double(parts.seconds) + Double(parts.attoseconds) * 1e-18
-        let id = state.withLock { state in
-            state.nextID += 1
-            return state.nextID
-        }
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation {
-                (continuation: CheckedContinuation<Void, any Error>) in
-                state.withLock { state in
-                    if Task.isCancelled {
-                        continuation.resume(throwing: CancellationError())
-                    } else {
-                        let deadline = state.now.addingTimeInterval(seconds)
-                        state.sleepers.append((id, deadline, continuation))
-                    }
-                }
-            }
-        } onCancel: {
-            state.withLock { state in
-                guard let index = state.sleepers.firstIndex(where: { $0.id == id }) else { return }
-                state.sleepers.remove(at: index).waiting.resume(throwing: CancellationError())
-            }
-        }
-    }
+    func sleep(for duration: Duration) async throws { try await time.sleep(for: duration) }
 
     /// Runs a piece of work, moving to the next deadline whenever everyone had time to act.
     func run<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value {
-        let mover = Task {
+        let mover = Task { [time] in
             while !Task.isCancelled {
                 for _ in 0..<200 { await Task.yield() }
-                step()
+                time.advanceToNext()
             }
         }
         defer { mover.cancel() }
         return await Task { await work() }.value
-    }
-
-    private func step() {
-        state.withLock { state in
-            let due = state.sleepers.indices.min {
-                state.sleepers[$0].deadline < state.sleepers[$1].deadline
-            }
-            guard let due else { return }
-            let sleeper = state.sleepers.remove(at: due)
-            state.now = max(state.now, sleeper.deadline)
-            sleeper.waiting.resume()
-        }
     }
 }
 

@@ -3,6 +3,7 @@ import ServiceKit
 import TestKit
 import Testing
 
+@testable import AuthService
 @testable import Operations
 
 @Suite struct RouteTableTests {
@@ -25,6 +26,15 @@ import Testing
         try table.check(against: Fleet.definitions.map(\.name))
         #expect(table.service(for: "/api/v1/rider/register") == "auth")
         #expect(table.service(for: "/api/v1/rider/rides") == "rider-ingest")
+    }
+
+    @Test(arguments: ["login", "session", "register"])
+    func `whoever waits for a password has connections of their own`(name: String) throws {
+        let table = try RouteTable(file: ProjectPaths.root + "/deploy/routes.json")
+        let route = try #require(table.routes.first { $0.prefix == "/api/v1/auth/" + name })
+        // More than auth lets in, so that those whom it refuses pass by those who wait in it.
+        #expect(try #require(route.connections) > PasswordWorker.callerLimit)
+        #expect(table.routes.first { $0.prefix == "/api/v1/auth/" }?.connections == nil)
     }
 
     @Test func `a route to a service that nobody runs is refused`() {

@@ -5,7 +5,8 @@ import Testing
     private static let commands: [([String], Int32)] = [
         (["up", "--help"], 0), (["up", "--print-configuration", "--port", "8081"], 0),
         (["up", "--port", "99999", "--print-configuration"], 1), (["up", "--nonsense"], 2),
-        (["up", "demo"], 2), (["nonsense"], 2), ([], 2), (["help"], 0),
+        (["up", "demo"], 2), (["backup"], 2), (["restore", "a", "b"], 2), (["nonsense"], 2),
+        ([], 2), (["help"], 0),
     ]
 
     @Test(arguments: commands)

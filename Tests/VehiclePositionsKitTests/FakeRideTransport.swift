@@ -31,6 +31,8 @@ actor FakeRideTransport: RideTransport {
         /// An answer with what its headers say.
         case full(RiderResponse)
         case failure
+        /// It gives the call up by itself.
+        case givenUp
         /// No answer until ``release()`` or until the caller is cancelled.
         case held
         /// No answer, and cancelling does not help either.
@@ -90,6 +92,8 @@ actor FakeRideTransport: RideTransport {
             return response
         case .failure:
             throw URLError(.networkConnectionLost)
+        case .givenUp:
+            throw CancellationError()
         case .held:
             try await withTaskCancellationHandler {
                 try await withCheckedThrowingContinuation { held.append($0) }

@@ -182,7 +182,7 @@ import VehiclePositionsKit
 
     private struct Clock: RideClock {
         var now: Date { Date() }
-        func sleep(for duration: Duration) async throws {}
+        func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration) }
     }
 
     @Test func `a reporter is made of a host's own parts and answers as promised`() async throws {

@@ -9,7 +9,12 @@ import Testing
 
     init() throws {
         let baseURL = try #require(URL(string: "https://bus.example"))
-        client = RiderClient(transport: transport, baseURL: baseURL)
+        client = RiderClient(
+            transport: transport,
+            baseURL: baseURL,
+            callTimeout: .seconds(12),
+            clock: ManualRideClock()
+        )
     }
 
     func body() async throws -> String {
@@ -40,7 +45,7 @@ import Testing
                 )
             )
         )
-        let answer = try await client.startRide(TripDescriptor(tripID: "1_6"), token: "t")
+        let answer = try await client.startRide(TripDescriptor(tripID: "1_6"), token: "t").answer
         #expect(answer.rideID == "ride-1")
         #expect(answer.state == .pending)
         #expect(answer.reportIntervalSeconds == 5)

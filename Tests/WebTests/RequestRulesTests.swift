@@ -38,7 +38,9 @@ struct RequestRulesTests {
             try await socket.send(
                 "POST /ride HTTP/1.1\r\nHost: t\r\nContent-Length: 900000\r\n\r\n"
             )
-            #expect(try await socket.response().status == 401)
+            let refused = try await socket.response()
+            #expect(refused.status == 401)
+            #expect(refused.headers.values("WWW-Authenticate") == [#"Bearer realm="alongside""#])
             let admitted = try await fetch(port, post("/ride", "{}", "Authorization: me\r\n"))
             #expect(admitted.body == "me 127.0.0.1")
         }

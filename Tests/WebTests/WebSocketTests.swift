@@ -111,6 +111,30 @@ import Testing
         ),
         Fault(testDescription: "no UTF-8", bytes: frame(1, [0xC3, 0x28]), code: 1007),
         Fault(testDescription: "half a character", bytes: frame(1, [0xC3]), code: 1007),
+        Fault(testDescription: "unknown opcode", bytes: [0x83, 0x80, 0, 0, 0, 0], code: 1002),
+        Fault(
+            testDescription: "a ping that is too long",
+            bytes: [0x89, 0xFE, 0, 126, 0, 0, 0, 0],
+            code: 1002
+        ),
+        Fault(testDescription: "a ping in fragments", bytes: [0x09, 0x80, 0, 0, 0, 0], code: 1002),
+        Fault(
+            testDescription: "a length that is not the shortest",
+            bytes: [0x81, 0xFE, 0, 1, 0, 0, 0, 0, 1],
+            code: 1002
+        ),
+        Fault(
+            testDescription: "a length that no number has",
+            bytes: [0x81, 0xFF, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+            code: 1002
+        ),
+        Fault(testDescription: "half a close code", bytes: frame(8, [0x03]), code: 1002),
+        Fault(testDescription: "a code that nobody has", bytes: frame(8, [3, 0xE7]), code: 1002),
+        Fault(
+            testDescription: "a frame longer than 16 MiB",
+            bytes: [0x81, 0xFF, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0],
+            code: 1009
+        ),
     ]
 
     @Test(arguments: faults) func `a fault is told with its code`(fault: Fault) {
@@ -126,17 +150,15 @@ import Testing
         }
     }
 
-    @Test(
-        arguments: [
-            [0x83, 0x80, 0, 0, 0, 0],  // an unknown opcode
-            [0x89, 0xFE, 0, 126, 0, 0, 0, 0],  // a ping that is too long
-            [0x09, 0x80, 0, 0, 0, 0],  // a ping in fragments
-            [0x81, 0xFE, 0, 1, 0, 0, 0, 0, 1],  // a length that is not the shortest
-            [0x81, 0xFF, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],  // a length that no number has
-        ] as [[UInt8]]
-    )
-    func `what is no frame ends it`(bytes: [UInt8]) {
-        #expect(Self.read(bytes).reading.end == .faulty)
+    @Test func `a pong that was due comes before the code of a fault`() {
+        let (reading, _) = Self.read(Self.frame(9, [0x88, 0]) + [0x09, 0x80, 0, 0, 0, 0])
+        #expect(reading.end == .faulty)
+        #expect(reading.replies == [0x8A, 2, 0x88, 0, 0x88, 2, 0x03, 0xEA])
+    }
+
+    @Test func `a frame of 16 MiB is drained`() {
+        let (reading, _) = Self.read([0x81, 0xFF, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])
+        #expect(reading.end == nil)
     }
 
     @Test func `a close is answered with its code`() {

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// The tables of a feed, found at the top of the zip or, if only there, in one folder of it.
 struct FeedFiles {
     let source: String
@@ -33,8 +35,26 @@ struct FeedFiles {
     /// A table that a feed may leave out.
     func optional(_ file: String) throws(ScheduleError) -> Table? {
         guard let bytes = try bytes(file) else { return nil }
+        try refuseNUL(in: bytes, of: file)
         let table = try Table(bytes, file: file, source: source)
         return table.columns.isEmpty ? nil : table
+    }
+
+    /// No text of a feed holds NUL, and PostgreSQL stores none.
+    private func refuseNUL(in bytes: [UInt8], of file: String) throws(ScheduleError) {
+        let offset = bytes.withUnsafeBytes { bytes -> Int? in
+            guard let start = bytes.baseAddress, let found = memchr(start, 0, bytes.count) else {
+                return nil
+            }
+            return UnsafeRawPointer(found) - start
+        }
+        guard let offset else { return }
+        throw ScheduleError(
+            source: source,
+            file: file,
+            line: 1 + bytes[..<offset].count { $0 == UInt8(ascii: "\n") },
+            reason: "a NUL byte is in it"
+        )
     }
 
     func required(_ file: String) throws(ScheduleError) -> Table {

@@ -66,8 +66,14 @@ public final class ScheduleSource: Sendable {
     /// - Parameters:
     ///   - bytes: The zip.
     ///   - place: The path or address that it came from.
+    ///   - keepsRiders: Whether one that no rider can ride by is refused where the one in use has trips for
+    ///     them: an agency publishes half a feed now and then.
     /// - Throws: ``ScheduleError``; the schedule in use stays.
-    public func use(_ bytes: [UInt8], from place: String) async throws(ScheduleError) {
+    public func use(
+        _ bytes: [UInt8],
+        from place: String,
+        keepsRiders: Bool = false
+    ) async throws(ScheduleError) {
         let hash = Self.text(FNV1a.hash(bytes))
         if let current, current.contentHash == hash {
             logger.debug("schedule unchanged", ["schedule.hash": .text(hash)])
@@ -78,6 +84,14 @@ public final class ScheduleSource: Sendable {
             Result { () throws(ScheduleError) in try ScheduleLoader.load(zip: bytes, name: name) }
         }
         let index = try result.get()
+        if keepsRiders, index.counts.riderTrips == 0,
+            let trips = current?.index.counts.riderTrips, trips > 0
+        {
+            throw ScheduleError(
+                source: name,
+                reason: "no trip of it has a shape and times, and the schedule in use has \(trips)"
+            )
+        }
         let loaded = LoadedSchedule(
             index: index,
             source: place,

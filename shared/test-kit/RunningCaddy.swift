@@ -30,16 +30,21 @@ public final class RunningCaddy {
     /// Waits until it takes connections.
     ///
     /// - Parameter port: One of the ports that the configuration names.
-    /// - Throws: `RawSocketError` when it has ended or does not listen within 20 s.
+    /// - Throws: `RawSocketError` when it has ended, ``Late`` when it does not listen within 20 s.
     public func waitUntilListening(on port: Int) async throws {
-        let deadline = ContinuousClock.now + .seconds(20)
-        while true {
-            if (try? await RawSocket(port: port)) != nil { return }
-            guard waitpid(process, nil, WNOHANG) == 0, ContinuousClock.now < deadline else {
-                throw RawSocketError.refused
-            }
-            try await Task.sleep(for: .milliseconds(20))
+        try await eventually("Caddy listens on \(port)", within: .seconds(20)) {
+            if (try? await RawSocket(port: port)) != nil { return true }
+            guard !hasEnded else { throw RawSocketError.refused }
+            return false
         }
+    }
+
+    /// Whether the process has ended; it is not reaped, or its id could be another's before
+    /// ``stop()``.
+    private var hasEnded: Bool {
+        var ended = siginfo_t()
+        let failure = waitid(P_PID, id_t(process), &ended, WEXITED | WNOHANG | WNOWAIT)
+        return failure != 0 || ended.si_signo != 0
     }
 
     /// Ends it and removes what it has written.

@@ -1,6 +1,6 @@
 internal import AuthService
-internal import Bus
 internal import Database
+internal import FoundationEssentials
 internal import Glibc
 internal import GroupsService
 internal import RelayService
@@ -12,36 +12,23 @@ internal import Web
 
 /// Groups and relays as processes of their own over a throwaway PostgreSQL, with riders in convoys.
 public final class LiveFleet: Sendable {
-    private static let secret = "load-secret-of-thirty-two-bytes-and-more"
-    private static let template = ThrowawayPostgres.Template("live") {
-        connection throws(DatabaseError) in
-        let bus = ServiceSchema(BusMigrations.schema, migrations: BusMigrations.all)
-        for schema in [bus, Auth.schema, Groups.schema, Relay.schema] {
-            try Migrator.migrate(
-                schema: schema.name,
-                role: schema.role,
-                migrations: schema.migrations,
-                on: connection
-            )
-        }
-    }
+    private static let template = FleetGround.template(
+        "live",
+        [Auth.schema, Groups.schema, Relay.schema]
+    )
 
     private let postgres: ThrowawayPostgres
     private let database: TestDatabase
-    private let programs: String
-    private let folder: String
-    private let client = HTTPClient()
+    private let ground: FleetGround
 
     /// Makes the database; starts nothing else.
     ///
     /// - Parameter programs: The folder of the executables.
     /// - Throws: When PostgreSQL cannot be started.
     public init(programs: String) async throws {
-        self.programs = programs
         postgres = ThrowawayPostgres(settings: ["fsync=off"])
         database = try await postgres.database(Self.template)
-        folder = "/tmp/alongside-live-\(UInt32.random(in: 0 ... .max))"
-        guard mkdir(folder, 0o700) == 0 else { throw LoadFailure("\(folder) cannot be made") }
+        ground = try FleetGround("live", programs: programs, databaseURL: database.url)
     }
 
     /// Starts a service and waits until it can do its job.
@@ -50,34 +37,11 @@ public final class LiveFleet: Sendable {
     ///   - service: The executable's name.
     ///   - instance: The process's name in the fleet.
     /// - Returns: The process.
-    /// - Throws: ``LoadFailure`` with its log when it is not ready within 30 s.
+    /// - Throws: `Late` with its log when it is not ready within 30 s.
     public func start(_ service: String, _ instance: String) async throws -> LoadProcess {
-        let ports = try LoadPorts.free(2)
-        let environment = [
-            "PATH": "/usr/bin:/bin",
-            "DATABASE_URL": database.url,
-            "BUS_URL_PREFIX": "ipc://\(folder)/",
-            "INSTANCE_ID": instance,
-            "PORT": "\(ports[0])",
-            "INTERNAL_PORT": "\(ports[1])",
-            "JWT_SECRET": Self.secret,
-            "LOG_LEVEL": "warning",
-        ]
-        let process = try LoadProcess(
-            path: "\(programs)/\(service)",
-            instance: instance,
-            environment: environment,
-            log: "\(folder)/\(instance).log",
-            port: ports[0],
-            internalPort: ports[1]
-        )
-        let deadline = LoadRunner.now + 30
-        while LoadRunner.now < deadline {
-            let url = "http://127.0.0.1:\(process.internalPort)/ready"
-            if let answer = try? await client.get(url), answer.status == 200 { return process }
-            try await Task.sleep(for: .milliseconds(50))
-        }
-        throw LoadFailure("\(instance) is not ready: \(process.log)")
+        let process = try ground.start(service, instance)
+        try await ground.waitUntilReady(process)
+        return process
     }
 
     /// Makes convoys.
@@ -90,7 +54,7 @@ public final class LiveFleet: Sendable {
     public func convoys(_ count: Int, of size: Int) async throws -> [String] {
         let now = Timestamps.nowMilliseconds() / 1000
         let signer = TokenSigner(
-            KeyRing(secret: Secret(Self.secret), families: [.member], generation: 1)
+            KeyRing(secret: Secret(FleetGround.secret), families: [.member], generation: 1)
         )
         var tokens: [String] = []
         var accounts: [UniqueID] = []
@@ -152,6 +116,7 @@ public final class LiveFleet: Sendable {
         let (nginx, module) = ("/usr/sbin/nginx", "/usr/lib/nginx/modules/ngx_nchan_module.so")
         guard access(nginx, X_OK) == 0, access(module, R_OK) == 0 else { return nil }
         let port = try LoadPorts.free(1)[0]
+        let folder = ground.folder
         let configuration = """
             load_module \(module);
             daemon off;
@@ -179,10 +144,7 @@ public final class LiveFleet: Sendable {
 
             """
         let path = folder + "/nginx.conf"
-        let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw LoadFailure("\(path) cannot be made") }
-        _ = Array(configuration.utf8).withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
-        close(file)
+        try Data(configuration.utf8).write(to: URL(filePath: path))
         let process = try LoadProcess(
             path: nginx,
             arguments: ["-c", path, "-p", folder],
@@ -192,13 +154,9 @@ public final class LiveFleet: Sendable {
             port: port,
             internalPort: 0
         )
-        let deadline = LoadRunner.now + 10
-        while LoadRunner.now < deadline {
-            if (try? await client.get("http://127.0.0.1:\(port)/")) != nil {
-                return (process, port)
-            }
-            try await Task.sleep(for: .milliseconds(50))
+        try await eventually("nginx answers: \(process.log)", within: .seconds(10)) {
+            (try? await ground.client.get("http://127.0.0.1:\(port)/")) != nil
         }
-        throw LoadFailure("nginx does not answer: \(process.log)")
+        return (process, port)
     }
 }

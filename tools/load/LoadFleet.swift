@@ -1,8 +1,6 @@
 internal import AuthService
-internal import Bus
-internal import Database
 internal import FeedService
-internal import Glibc
+internal import FoundationEssentials
 internal import ServiceKit
 internal import Telemetry
 internal import TestKit
@@ -13,19 +11,10 @@ internal import Web
 /// The services as processes of their own over a throwaway PostgreSQL, for load and for drills: any of them
 /// can be killed, frozen and started again.
 public final class LoadFleet: Sendable {
-    private static let secret = "load-secret-of-thirty-two-bytes-and-more"
-    private static let template = ThrowawayPostgres.Template("load") {
-        connection throws(DatabaseError) in
-        let bus = ServiceSchema(BusMigrations.schema, migrations: BusMigrations.all)
-        for schema in [bus, Auth.schema, Verifier.schema, Feed.schema] {
-            try Migrator.migrate(
-                schema: schema.name,
-                role: schema.role,
-                migrations: schema.migrations,
-                on: connection
-            )
-        }
-    }
+    private static let template = FleetGround.template(
+        "load",
+        [Auth.schema, Verifier.schema, Feed.schema]
+    )
 
     /// The schedule that all trips run on.
     public let schedule: LoadSchedule
@@ -34,9 +23,8 @@ public final class LoadFleet: Sendable {
     /// A second database of the same schema, for a peer that writes without us.
     public let peerURL: String
     private let postgres: ThrowawayPostgres
-    private let programs: String
-    private let folder: String
-    private let client = HTTPClient()
+    private let ground: FleetGround
+    private let schedulePath: String
 
     /// Makes the database and the schedule; starts nothing else.
     ///
@@ -45,28 +33,13 @@ public final class LoadFleet: Sendable {
     ///   - trips: How many trips the schedule has.
     /// - Throws: When PostgreSQL cannot be started.
     public init(programs: String, trips: Int) async throws {
-        self.programs = programs
         schedule = LoadSchedule(trips: trips, now: Timestamps.nowMilliseconds() / 1000)
         postgres = ThrowawayPostgres(settings: ["shared_buffers=256MB", "max_wal_size=4GB"])
         databaseURL = try await postgres.database(Self.template).url
         peerURL = try await postgres.database(Self.template).url
-        folder = "/tmp/alongside-load-\(UInt32.random(in: 0 ... .max))"
-        guard mkdir(folder, 0o700) == 0 else { throw LoadFailure("\(folder) cannot be made") }
-        try write(try schedule.zip(), to: folder + "/gtfs.zip")
-    }
-
-    deinit {
-        for name in ["gtfs.zip"] { unlink(folder + "/" + name) }
-        if let directory = opendir(folder) {
-            while let entry = readdir(directory) {
-                let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-                }
-                if name != ".", name != ".." { unlink(folder + "/" + name) }
-            }
-            closedir(directory)
-        }
-        rmdir(folder)
+        ground = try FleetGround("load", programs: programs, databaseURL: databaseURL)
+        schedulePath = ground.folder + "/gtfs.zip"
+        try Data(try schedule.zip()).write(to: URL(filePath: schedulePath))
     }
 
     /// Starts a service.
@@ -82,50 +55,26 @@ public final class LoadFleet: Sendable {
         _ instance: String,
         _ settings: [String: String] = [:]
     ) throws -> LoadProcess {
-        let ports = try LoadPorts.free(2)
-        var environment = [
-            "PATH": "/usr/bin:/bin",
-            "DATABASE_URL": databaseURL,
-            "BUS_URL_PREFIX": "ipc://\(folder)/",
-            "INSTANCE_ID": instance,
-            "PORT": "\(ports[0])",
-            "INTERNAL_PORT": "\(ports[1])",
-            "JWT_SECRET": Self.secret,
-            "GTFS_STATIC_URL": folder + "/gtfs.zip",
-            "LOG_LEVEL": "warning",
+        let own = [
+            "GTFS_STATIC_URL": schedulePath,
             // Simulated riders are no independent witnesses, which is not what is measured here.
             "RIDER_WITNESS_CHECKS": "off",
         ]
-        environment.merge(settings) { $1 }
-        return try LoadProcess(
-            path: "\(programs)/\(service)",
-            instance: instance,
-            environment: environment,
-            log: "\(folder)/\(instance).log",
-            port: ports[0],
-            internalPort: ports[1]
-        )
+        return try ground.start(service, instance, own.merging(settings) { $1 })
     }
 
     /// Waits until a process says that it can do its job.
     ///
-    /// - Throws: ``LoadFailure`` with its log when it does not within 30 s.
+    /// - Throws: `Late` with its log when it does not within 30 s.
     public func waitUntilReady(_ process: LoadProcess) async throws {
-        let deadline = LoadRunner.now + 30
-        while LoadRunner.now < deadline {
-            if let answer = try? await get(process.internalPort, "/ready"), answer.0 == 200 {
-                return
-            }
-            try await Task.sleep(for: .milliseconds(50))
-        }
-        throw LoadFailure("\(process.instance) is not ready: \(process.log)")
+        try await ground.waitUntilReady(process)
     }
 
     /// Fetches something over HTTP from this machine.
     ///
     /// - Returns: The status and the body.
     public func get(_ port: Int, _ path: String) async throws -> (Int, [UInt8]) {
-        let answer = try await client.get("http://127.0.0.1:\(port)\(path)")
+        let answer = try await ground.client.get("http://127.0.0.1:\(port)\(path)")
         return (answer.status, answer.body)
     }
 
@@ -136,7 +85,7 @@ public final class LoadFleet: Sendable {
     ///   - age: Seconds before now at which their first point is measured.
     /// - Returns: The riders, none of whom rides yet.
     public func riders(_ count: Int, firstPointAge age: Int64) -> [LoadRider] {
-        Self.riders(count, on: schedule, signedWith: Self.secret, firstPointAge: age)
+        Self.riders(count, on: schedule, signedWith: FleetGround.secret, firstPointAge: age)
     }
 
     /// Riders of a fleet that was started otherwise.
@@ -170,18 +119,6 @@ public final class LoadFleet: Sendable {
                 trip: schedule.trips[index % schedule.trips.count],
                 firstPoint: now - age
             )
-        }
-    }
-
-    private func write(_ bytes: [UInt8], to path: String) throws {
-        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw LoadFailure("\(path) cannot be made") }
-        defer { close(file) }
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
-            guard count > 0 else { throw LoadFailure("\(path) cannot be written") }
-            rest = rest.dropFirst(count)
         }
     }
 }

@@ -53,6 +53,15 @@ struct EndConditions: Sendable {
         return nil
     }
 
+    /// How long until the clock alone ends the ride.
+    func timeLeft(at now: Date) -> Duration {
+        let long = configuration.maxRideDuration.seconds - now.timeIntervalSince(startedAt)
+        let still = stationarySince.map {
+            configuration.stationaryTimeout.seconds - now.timeIntervalSince($0)
+        }
+        return .seconds(max(0, min(long, still ?? long)))
+    }
+
     private mutating func hasArrived(at fix: Coordinate) -> Bool {
         let start = firstFix ?? fix
         firstFix = start

@@ -23,9 +23,13 @@ public struct Coordinate: Sendable, Equatable {
 
 /// Why positions are missing or poor.
 public enum LocationDiagnostic: Sendable, Equatable {
+    /// The rider does not allow positions: the ride ends.
     case authorizationDenied
+    /// The system has no positions: the ride ends.
     case locationUnavailable
+    /// The rider allows approximate positions only: a warning, once per ride.
     case accuracyLimited
+    /// The system holds positions back while the app is not in use: a warning, once per ride.
     case insufficientlyInUse
 }
 

@@ -4,7 +4,7 @@ public struct RideProgress: Sendable, Equatable {
     public var state: RideState
     /// Whether this ride alone is good enough to be published.
     public var published: Bool
-    /// What the agency's own position says about the latest accepted point.
+    /// What a trusted position of the vehicle says about the latest accepted point.
     public var corroboration: Corroboration
     /// Points accepted since the ride started, so that a missed event loses nothing.
     public var pointsAccepted: Int

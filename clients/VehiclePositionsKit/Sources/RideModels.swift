@@ -1,6 +1,6 @@
-/// The trip instance a rider says they are aboard.
+/// The trip instance a rider says they are aboard; each text has at most 100 characters.
 public struct TripDescriptor: Sendable, Codable, Equatable {
-    /// The GTFS trip id, at most 100 characters.
+    /// The GTFS trip id.
     public var tripID: String
     /// The service date as `YYYYMMDD` in the agency's time zone; nil leaves the choice to the server.
     public var startDate: String?
@@ -8,9 +8,11 @@ public struct TripDescriptor: Sendable, Codable, Equatable {
     public var routeID: String?
     /// The vehicle's public number, if the rider knows it.
     public var vehicleID: String?
-    /// The stop where the rider boarded.
+    /// The GTFS id of the stop where the rider boarded.
     public var boardingStopID: String?
-    /// The stop where the rider leaves; the ride ends by itself when it is reached.
+    /// The GTFS id of the stop where the rider leaves; the ride ends by itself when it is reached.
+    ///
+    /// A stop that the trip does not serve is no error, and ends nothing.
     public var destinationStopID: String?
 
     /// Describes a trip; everything but the trip id is optional.
@@ -42,8 +44,11 @@ public struct TripDescriptor: Sendable, Codable, Equatable {
 
 /// How far the server trusts the ride.
 public enum RideState: String, Sendable, Codable {
+    /// Not enough positions yet; others see nothing of the ride.
     case pending
+    /// The positions are the trip's.
     case verified
+    /// The positions are not the trip's, and the ride ends.
     case rejected
     /// A value this build does not know.
     case unknown
@@ -58,11 +63,16 @@ public enum RideState: String, Sendable, Codable {
     }
 }
 
-/// What the agency's own vehicle position says about the latest accepted point.
+/// What the agency's or a driver's own position of the vehicle says about the latest accepted
+/// point.
 public enum Corroboration: String, Sendable, Codable {
+    /// Nobody trusted sees the vehicle, or the point did not match the trip.
     case unavailable
+    /// Too far apart to agree, too near to contradict.
     case none
+    /// The vehicle is seen in the same place.
     case corroborated
+    /// The vehicle is seen elsewhere.
     case contradicted
     /// A value this build does not know.
     case unknown
@@ -79,20 +89,35 @@ public enum Corroboration: String, Sendable, Codable {
 
 /// Why a ride ended.
 public enum RideEndReason: String, Sendable, Codable {
+    /// The app called ``RideReporter/end(reason:)``.
     case userRequested = "user_requested"
+    /// The phone came near the destination (``RideReporterConfiguration/arrivalRadiusMeters``).
     case arrived
+    /// The phone lay still (``RideReporterConfiguration/stationaryTimeout``).
     case stationary
+    /// The ride took too long (``RideReporterConfiguration/maxRideDuration``).
     case maxDuration = "max_duration"
+    /// There are no positions any more.
     case locationUnavailable = "location_unavailable"
+    /// The rider does not allow positions.
     case authorizationDenied = "authorization_denied"
+    /// Uploads failed for too long (``RideReporterConfiguration/uploadFailureTimeout``).
     case networkFailure = "network_failure"
+    /// The app was on its way out, or nobody waited for the start any more.
     case appTerminated = "app_terminated"
+    /// The server: the positions left the trip's route.
     case offRoute = "off_route"
+    /// The server: the agency or a driver sees the vehicle elsewhere.
     case contradicted
+    /// The server: the positions went backwards along the route, or too fast.
     case implausible
+    /// The server: the positions are too early or too late for the trip.
     case offSchedule = "off_schedule"
+    /// Another ``RideReporter/start(_:)`` took the ride's place.
     case superseded
+    /// The server knows the ride, or the token, no more; a new start may work.
     case serverRestart = "server_restart"
+    /// The server had heard nothing for long, or gave a reason that this build does not know.
     case idle
 
     /// Whether the phone may name this reason in its end call; the others are the server's own.

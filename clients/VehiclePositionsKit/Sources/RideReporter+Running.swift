@@ -2,6 +2,9 @@ internal import Foundation
 
 /// The life of a ride between its start and its end.
 extension RideReporter {
+    /// Between two looks at the clock while an upload waits for its answer.
+    private static let lookInterval = Duration.seconds(20)
+
     /// Whether this ride still runs, and is not on its way out.
     private func isRunning(_ number: Int) -> Bool {
         ride?.number == number && ride?.ending == nil
@@ -64,11 +67,30 @@ extension RideReporter {
         if let reason = ride?.conditions.check(at: clock.now) {
             await finish(number, reason)
         } else if let batch = ride?.uploads.takeOnTick() {
-            await upload(batch, number)
+            await uploadWatchfully(batch, number)
         } else if ride?.uploads.buffer.isEmpty == true,
             ride?.uploads.hasFailedTooLong(at: clock.now) == true
         {
             await finish(number, .networkFailure)
+        }
+    }
+
+    /// Uploads and waits for the answer; a ride whose time is up meanwhile does not wait with it.
+    private func uploadWatchfully(_ batch: [RiderPosition], _ number: Int) async {
+        let upload = Task { await self.upload(batch, number) }
+        ride?.upload = upload
+        let watch = Task { await self.watchClock(number) }
+        await upload.value
+        watch.cancel()
+    }
+
+    private func watchClock(_ number: Int) async {
+        while isRunning(number), let left = ride?.conditions.timeLeft(at: clock.now) {
+            // A wall clock that was set may need a second look.
+            let pause = max(.seconds(1), min(left, Self.lookInterval))
+            do { try await clock.sleep(for: pause) } catch { return }
+            guard isRunning(number) else { return }
+            if let reason = ride?.conditions.check(at: clock.now) { await finish(number, reason) }
         }
     }
 

@@ -39,7 +39,12 @@ public actor RideReporter {
         clock: any RideClock = ContinuousRideClock()
     ) {
         self.configuration = configuration
-        client = RiderClient(transport: transport, baseURL: configuration.serverURL)
+        client = RiderClient(
+            transport: transport,
+            baseURL: configuration.serverURL,
+            callTimeout: configuration.callTimeout,
+            clock: clock
+        )
         self.locationSource = locationSource
         self.credentialStore = credentialStore
         self.clock = clock
@@ -65,19 +70,14 @@ public actor RideReporter {
         try Task.checkCancellation()
         let (stream, events) = Self.makeEvents()
         do {
-            let (answer, token) = try await authorized(announcingTo: events) { [client] token in
-                (try await client.startRide(trip, token: token), token)
+            let started = try await authorized(announcingTo: events) { [client] token in
+                try await client.startRide(trip, token: token) { self.abandon($0) }
             }
-            let address = RideAddress(
-                rideID: answer.rideID,
-                token: token,
-                acceptsGzip: answer.acceptsGzip
-            )
             if Task.isCancelled {
-                abandon(address)
+                abandon(started.address)
                 throw CancellationError()
             }
-            install(answer, at: address, events: events)
+            install(started.answer, at: started.address, events: events)
             return stream
         } catch {
             events.finish()
@@ -212,7 +212,7 @@ public actor RideReporter {
     }
 
     /// Closes a ride that the server began for a caller who has gone.
-    private func abandon(_ ride: RideAddress) {
+    private nonisolated func abandon(_ ride: RideAddress) {
         let farewell = FinalFlush(
             client: client,
             clock: clock,
@@ -240,7 +240,7 @@ struct Ride {
     var hasWarnedOfAccuracy = false
     var hasWarnedOfUse = false
     var tasks: [Task<Void, Never>] = []
-    /// The upload of a full batch; periodic ones run in the tick task.
+    /// The latest upload.
     var upload: Task<Void, Never>?
     /// Set once the ride is ending; whoever ends it again waits for this.
     var ending: Task<Void, Never>?

@@ -20,6 +20,11 @@ public struct RideReporterConfiguration: Sendable {
     public var minimumTravelBeforeArrivalMeters: Double = 200
     /// Uploads failing for this long end the ride with ``RideEndReason/networkFailure``.
     public var uploadFailureTimeout: Duration = .seconds(5 * 60)
+    /// A call that the transport has not answered for this long has failed, and is told to stop.
+    ///
+    /// ``URLSessionRideTransport`` gives up after 10 s by itself. One of an app's own that waits
+    /// longer on purpose, as for a busy server, needs more; the ends of a ride wait for none.
+    public var callTimeout: Duration = .seconds(12)
     /// Whether an upload that the server puts off waits as long as it asks, at most a minute.
     ///
     /// Off, a throttled one is tried again at the next interval, a failed one after 1, 2, 4, … 30 s.

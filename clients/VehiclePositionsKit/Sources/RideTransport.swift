@@ -70,10 +70,14 @@ public struct RiderResponse: Sendable, Equatable {
 public protocol RideTransport: Sendable {
     /// Sends one request and returns the answer, whatever its status.
     ///
+    /// A call is told to stop, by cancellation, when nobody waits for it any more: after
+    /// ``RideReporterConfiguration/callTimeout`` or when the ride ends before. An answer that comes
+    /// later is not used.
+    ///
     /// - Parameters:
     ///   - request: The call; its path is percent-encoded already.
     ///   - baseURL: The server; a path prefix is kept.
     /// - Returns: The server's answer.
-    /// - Throws: When no answer came. `CancellationError` when the calling task was cancelled.
+    /// - Throws: When no answer came; thrown into a cancelled task, anything means that it stopped.
     func send(_ request: RiderRequest, baseURL: URL) async throws -> RiderResponse
 }

@@ -5,6 +5,8 @@ import Foundation
 struct RiderClient: Sendable {
     let transport: any RideTransport
     let baseURL: URL
+    let callTimeout: Duration
+    let clock: any RideClock
 
     #if canImport(CoreLocation) && !os(macOS)
     static let platform = "ios"
@@ -35,18 +37,33 @@ struct RiderClient: Sendable {
         return answer
     }
 
-    func startRide(_ trip: TripDescriptor, token: String) async throws -> RideAnswer {
+    /// - Parameter orphan: Takes a ride that the server begins after nobody waits for it any more.
+    func startRide(
+        _ trip: TripDescriptor,
+        token: String,
+        orphan: @escaping @Sendable (RideAddress) -> Void = { _ in }
+    ) async throws -> StartedRide {
         let request = RiderRequest(
             method: "POST",
             path: "/api/v1/rider/rides",
             body: try Self.encoder.encode(trip),
             bearerToken: token
         )
-        let response = try await send(request)
-        var answer: RideAnswer = try Self.read(response)
+        let response = try await send(request) { late in
+            if let ride = try? Self.ride(late, token: token) { orphan(ride.address) }
+        }
+        return try Self.ride(response, token: token)
+    }
+
+    private static func ride(_ response: RiderResponse, token: String) throws -> StartedRide {
+        let answer: RideAnswer = try read(response)
         guard !answer.rideID.isEmpty else { throw RideError.decoding("the ride has no id") }
-        answer.acceptsGzip = response.acceptsGzip
-        return answer
+        let address = RideAddress(
+            rideID: answer.rideID,
+            token: token,
+            acceptsGzip: response.acceptsGzip
+        )
+        return StartedRide(answer: answer, address: address)
     }
 
     /// Never throws: an upload has more outcomes than success and failure.
@@ -125,13 +142,25 @@ struct RiderClient: Sendable {
         return try Self.read(try await send(request))
     }
 
-    /// A cancelled task sees `CancellationError`, whatever the transport made of it.
-    private func send(_ request: RiderRequest) async throws -> RiderResponse {
+    /// A cancelled task sees `CancellationError`, whatever the transport makes of it, and at once;
+    /// a transport that gives up by itself has failed.
+    private func send(
+        _ request: RiderRequest,
+        late: @escaping @Sendable (RiderResponse) -> Void = { _ in }
+    ) async throws -> RiderResponse {
+        let deadline = Deadline(callTimeout) { [clock] in try await clock.sleep(for: $0) }
         do {
-            return try await transport.send(request, baseURL: baseURL)
+            return try await deadline.run { [transport, baseURL] in
+                try await transport.send(request, baseURL: baseURL)
+            } late: {
+                late($0)
+            }
         } catch {
-            if Task.isCancelled || error is CancellationError { throw CancellationError() }
+            if Task.isCancelled { throw CancellationError() }
             if let error = error as? RideError { throw error }
+            if error is Deadline.Passed {
+                throw RideError.transport("no answer within \(callTimeout)")
+            }
             throw RideError.transport(String(describing: error))
         }
     }
@@ -148,6 +177,12 @@ struct RiderClient: Sendable {
             throw RideError.decoding(String(describing: error))
         }
     }
+}
+
+/// A ride that the server has begun.
+struct StartedRide: Sendable {
+    let answer: RideAnswer
+    let address: RideAddress
 }
 
 /// Which ride a batch belongs to, and how its server is spoken to.

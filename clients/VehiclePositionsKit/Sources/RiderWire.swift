@@ -86,8 +86,6 @@ struct RideAnswer: Codable, Equatable {
     var reportIntervalSeconds: Int
     var maxBatchSize: Int
     var destination: Destination?
-    /// Said by a header, not by the body.
-    var acceptsGzip = false
 
     enum CodingKeys: String, CodingKey {
         case rideID = "ride_id"

@@ -47,7 +47,7 @@ struct DriverIntake: Sendable {
     private let retention: LocationRetention
     private let database: Database
     /// The keys; nil when readers need none.
-    private let board: APIKeyBoard?
+    let keys: APIKeyBoard?
 
     /// Builds the parts; connections are made in the background.
     init(_ surroundings: Surroundings) {
@@ -73,7 +73,7 @@ struct DriverIntake: Sendable {
         endpoints = Self.endpoints(surroundings, tracker, writer)
         foundations = [ClosingService("writer") { await connection.close() }]
         database = surroundings.database
-        self.board = isKeyed ? board : nil
+        keys = isKeyed ? board : nil
         rows = LiveRows(
             database: surroundings.database,
             tracker: tracker,
@@ -93,7 +93,7 @@ struct DriverIntake: Sendable {
         )
         self.desk = desk
         services =
-            Self.services(surroundings, rows, retention, self.board)
+            Self.services(surroundings, rows, retention, keys)
             + [ClosureService("erasure-marks") { await desk.sweepMarks() }]
         surroundings.metrics.gauge(
             "driver_vehicles_live_items",
@@ -107,7 +107,7 @@ struct DriverIntake: Sendable {
     func prepare() async {
         await retention.step()
         try? await rows.look(isWhole: true)
-        try? await board?.look(database)
+        try? await keys?.look(database)
     }
 
     /// The drivers' reports of a moment, one for each trip.

@@ -81,6 +81,7 @@ public enum Feed {
             follower: schedule,
             database: context.database,
             refreshPeriod: ScheduleSettings.refreshPeriod(context),
+            hasRiders: context.settings[FeedSettings.riderMode],
             isBuilding: { lock.epoch != nil },
             now: context.clock.now,
             logger: context.logger
@@ -203,6 +204,7 @@ public enum Feed {
             board: board,
             hub: hub,
             access: feeds.access,
+            keys: intake.keys,
             includesAgency: feeds.includesAgency
         )
         return feeds.all + [catalogue.endpoint, stream.endpoint]

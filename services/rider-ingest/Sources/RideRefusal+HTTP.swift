@@ -35,7 +35,12 @@ extension RideRefusal {
                 details: endReason.isEmpty ? [] : [.init("end_reason", endReason)]
             )
         case .unknownRider:
-            HTTPError(status: 401, code: "rider.unknown", message: "unknown rider")
+            HTTPError(
+                status: 401,
+                code: "rider.unknown",
+                message: "unknown rider",
+                challenge: .anotherBearer
+            )
         case .tooManyReports:
             HTTPError(
                 status: 429,

@@ -251,7 +251,6 @@ extension CheckCatalogue {
 
                 """
             guard let control = check.control else { continue }
-            text.removeLast()
             text += """
                 | Mode | \(control.mode) |
                 | Counter | \(control.counter) |

@@ -51,7 +51,9 @@ public enum FleetClock {
     /// The clock of the fleet behind a database, for whoever works beside its processes.
     ///
     /// - Throws: ``DatabaseError`` when it cannot be read.
-    public static func clock(in database: Database) async throws(DatabaseError) -> ApplicationClock {
+    public static func clock(
+        in database: Database
+    ) async throws(DatabaseError) -> ApplicationClock {
         let offset = try await database.withConnection { connection throws(DatabaseError) in
             try fixedOffset(on: connection)
         }

@@ -92,7 +92,8 @@ extension HTTPError {
     public static let invalidToken = HTTPError(
         status: 401,
         code: "auth.invalid_token",
-        message: "invalid token"
+        message: "invalid token",
+        challenge: .anotherBearer
     )
 
     /// 401 where no claims stand behind a request that needs some.

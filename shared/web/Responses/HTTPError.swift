@@ -8,6 +8,8 @@ public struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
     public let message: String
     /// Seconds after which another try makes sense, sent as `Retry-After`.
     public let retryAfter: Int?
+    /// By what a caller could be let in; sent with 401 alone.
+    public let challenge: Challenge
     /// Further members of the answer's body, such as `end_reason`, in this order.
     public let details: [Detail]
 
@@ -31,12 +33,14 @@ public struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
         code: String,
         message: String,
         retryAfter: Int? = nil,
+        challenge: Challenge = .bearer,
         details: [Detail] = []
     ) {
         self.status = status
         self.code = code
         self.message = message
         self.retryAfter = retryAfter
+        self.challenge = challenge
         self.details = details
     }
 

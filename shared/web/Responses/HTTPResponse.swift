@@ -89,7 +89,8 @@ public struct HTTPResponse: Sendable {
         )
     }
 
-    /// The answer for a refusal: `{"error":"<message>","code":"<code>"}` and `Retry-After`.
+    /// The answer for a refusal: `{"error":"<message>","code":"<code>"}`, `Retry-After`, and with 401
+    /// `WWW-Authenticate`, without which no 401 may go out (RFC 9110, section 15.5.2).
     ///
     /// Nothing on the way may keep it: what is refused to one caller now says nothing of the next,
     /// and 404 and 405 could otherwise be kept (RFC 9111, section 4.2.2).
@@ -103,6 +104,9 @@ public struct HTTPResponse: Sendable {
         var response = HTTPResponse.json(bytes: writer.bytes, status: error.status)
         if let retryAfter = error.retryAfter {
             response.headers.append(("Retry-After", String(retryAfter)))
+        }
+        if error.status == 401 {
+            response.headers.append(("WWW-Authenticate", error.challenge.text))
         }
         return response.notStored()
     }

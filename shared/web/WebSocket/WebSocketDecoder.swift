@@ -74,7 +74,19 @@ final class WebSocketDecoder {
         if reading.end == nil, status != 0 || wslay_event_get_read_enabled(context) == 0 {
             reading.end = .faulty
         }
+        if reading.end == .faulty { giveCloseItsCode() }
         return reading
+    }
+
+    /// The library closes without a code where it cannot tell what a frame is; clients would hear of no fault.
+    private func giveCloseItsCode() {
+        guard wslay_event_get_close_sent(context) != 0,
+            UInt32(wslay_event_get_status_code_sent(context)) == WSLAY_CODE_NO_STATUS_RCVD.rawValue
+        else { return }
+        // Its close frame of two bytes is the last that it says.
+        reading.replies.removeLast(2)
+        let code = UInt16(WSLAY_CODE_PROTOCOL_ERROR.rawValue)
+        reading.replies += WebSocketFrame.close(code: code, reason: "")
     }
 
     // MARK: - From the library
@@ -116,7 +128,7 @@ final class WebSocketDecoder {
         message.append(contentsOf: chunk)
     }
 
-    fileprivate func ended(_ opcode: UInt8) {
+    fileprivate func ended(_ opcode: UInt8, _ length: Int) {
         switch UInt32(opcode) {
         case WSLAY_TEXT_FRAME.rawValue:
             isInMessage = false
@@ -126,7 +138,8 @@ final class WebSocketDecoder {
             isInMessage = false
             reading.binaries += 1
         case WSLAY_PONG.rawValue: reading.pongs += 1
-        case WSLAY_CONNECTION_CLOSE.rawValue: reading.end = .closed
+        // Half of a code is none.
+        case WSLAY_CONNECTION_CLOSE.rawValue: reading.end = length == 1 ? .faulty : .closed
         default: break
         }
     }
@@ -185,5 +198,5 @@ private func messageEnded(
     _ owner: UnsafeMutableRawPointer?
 ) {
     guard let message else { return }
-    decoder(owner)?.ended(message.pointee.opcode)
+    decoder(owner)?.ended(message.pointee.opcode, message.pointee.msg_length)
 }

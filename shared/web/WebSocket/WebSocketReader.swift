@@ -25,7 +25,8 @@ public struct WebSocketReader {
     public enum End: Sendable, Equatable {
         /// The client closes.
         case closed
-        /// The client broke the protocol, or sent text that is no UTF-8.
+        /// The client broke the protocol (1002), sent text that is no UTF-8 (1007) or a frame that is said to be
+        /// longer than 16 MiB (1009).
         case faulty
     }
 

@@ -13,19 +13,24 @@ public enum Alongside {
                                              service log in as `secrets` says
           secrets FOLDER [--database HOST]   make the files that hold what each service must know,
                                              where they are missing
-          doctor                             who lives and owns what behind DATABASE_URL, and
-                                             what to do where something is wrong (exit code 1)
+          doctor                             who lives and owns what, and what to do where
+                                             something is wrong (exit code 1)
           replay SCHEDULE TRACE [--trip ID]… [--date YYYYMMDD] [--points] [--whole]
                                              what the rules say of recorded vehicles
           schedule check FILE|URL            load a schedule and say what is in it
           schedule rebase IN OUT --today [--time HH:MM]
                                              a copy whose trips run now and every day
+          backup FOLDER                      the database and the keys of the `up` that runs here
+          restore FOLDER                     such a backup, before `up`, into a new data folder
           user add --role admin|driver --email ADDRESS [--name NAME] [--generate]
                                              an account of staff; the password comes from
                                              standard input, or is made and shown once
           keys derive                        each service's verification keys, from JWT_SECRET
           revoke token|rider|installation ID make a token, or all of a rider, void
           help                               this text
+
+        doctor, user add and revoke work on DATABASE_URL; without it on the private database of the
+        `up` that runs on ALONGSIDE_DATA (.alongside).
         """
 
     /// Runs a command on the calling thread, which must be the main thread.
@@ -51,6 +56,10 @@ public enum Alongside {
                 let diagnosis = try DoctorCommand.examine(environment: environment)
                 say(diagnosis.text)
                 return diagnosis.isWell ? 0 : 1
+            case ("backup", let rest) where rest.count == 1:
+                try BackupCommand.backup(to: rest[0], environment)
+            case ("restore", let rest) where rest.count == 1:
+                try BackupCommand.restore(from: rest[0], environment)
             case ("replay", let rest):
                 say(try ReplayCommand.run(try ReplayCommand.Options(rest)))
             case ("schedule", let rest) where rest.first == "check" && rest.count == 2:

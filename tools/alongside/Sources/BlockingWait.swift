@@ -1,4 +1,6 @@
+internal import Database
 internal import Dispatch
+internal import ServiceKit
 internal import Synchronization
 
 /// Waits for asynchronous work on a thread that is not of the cooperative pool.
@@ -22,6 +24,37 @@ enum BlockingWait {
         let box = Box<Value>()
         start(work, box).wait()
         return box.taken
+    }
+
+    /// Runs `work` to its end on a database, whose connection is closed after it.
+    ///
+    /// - Parameters:
+    ///   - url: The database.
+    ///   - schema: Whose role works there, in its schema; nil for the owner.
+    ///   - name: What the server calls the connection.
+    ///   - work: What is done.
+    /// - Returns: What it came to.
+    static func run<Value: Sendable>(
+        on url: String,
+        as schema: ServiceSchema? = nil,
+        called name: String,
+        _ work: @escaping @Sendable (Database) async throws -> Value
+    ) -> Result<Value, any Error> {
+        run {
+            let database = Database(
+                DatabaseConfiguration(
+                    url: url,
+                    role: schema?.role,
+                    schema: schema?.name,
+                    connections: 1,
+                    applicationName: name
+                )
+            )
+            let result: Result<Value, any Error>
+            do { result = .success(try await work(database)) } catch { result = .failure(error) }
+            await database.close()
+            return try result.get()
+        }
     }
 
     /// Runs `work` to its end, or until `isStopped` says so.

@@ -44,18 +44,28 @@ struct DataFolder: Sendable {
 
     /// Holds the folder for this process, so that two `up` never share a database.
     ///
+    /// - Parameter port: Where this `up` listens, for whoever comes second.
     /// - Returns: The descriptor that keeps the lock; it is released when the process ends.
-    /// - Throws: ``OperationError`` when another process holds it.
-    func lock() throws(OperationError) -> Int32 {
-        let descriptor = open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+    /// - Throws: ``OperationError`` when another process holds it, saying which.
+    func lock(port: Int) throws(OperationError) -> Int32 {
+        let file = path + "/lock"
+        let descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else {
             throw OperationError("cannot write in \(path): \(lastErrorText())")
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             close(descriptor)
+            let holder = (Self.text(of: file) ?? "").split(separator: " ")
+            let which = holder.count == 2 ? " (process \(holder[0]), port \(holder[1]))" : ""
             throw OperationError(
-                "another alongside up uses \(path); stop it, or set ALONGSIDE_DATA and PORT to others"
+                "\(path) is in use by another alongside up\(which); stop it, or set ALONGSIDE_DATA and "
+                    + "PORT to others"
             )
+        }
+        let holder = Array("\(getpid()) \(port)\n".utf8)
+        guard ftruncate(descriptor, 0) == 0, pwrite(descriptor, holder, holder.count, 0) > 0 else {
+            close(descriptor)
+            throw OperationError("cannot write \(file): \(lastErrorText())")
         }
         return descriptor
     }

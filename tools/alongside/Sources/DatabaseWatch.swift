@@ -29,7 +29,7 @@ struct DatabaseWatch {
         policy.started(at: now)
     }
 
-    /// Looks, and goes one step on; never waits for the server. To be called several times a second.
+    /// Looks and goes one step on, without waiting for the server; to be called several times a second.
     mutating func tick() {
         let now = Supervisor.monotonicSeconds()
         guard now >= nextLook else { return }

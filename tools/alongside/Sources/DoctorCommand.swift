@@ -16,15 +16,13 @@ enum DoctorCommand {
 
     /// Examines the deployment behind a database.
     ///
-    /// - Parameter environment: `DATABASE_URL` names the owner; `RIDER_MODE_ENABLED` is heeded.
+    /// - Parameter environment: Names the database (``OperatorDatabase``); `RIDER_MODE_ENABLED` is heeded.
     /// - Returns: The text to print, and whether all is well.
     /// - Throws: ``OperationError`` when the database cannot be asked.
     static func examine(
         environment: [String: String]
     ) throws(OperationError) -> (text: String, isWell: Bool) {
-        guard let url = try UpSettings.owner(environment) else {
-            throw OperationError("DATABASE_URL is missing: set it to the database's owner")
-        }
+        let database = try OperatorDatabase(environment)
         let hasRiders: Bool
         do {
             hasRiders = try SettingsTable([riderMode.declaration])
@@ -32,13 +30,14 @@ enum DoctorCommand {
         } catch {
             throw OperationError("\(error)")
         }
-        let reading = try read(url)
+        let reading = try read(database.url)
         let findings = reading.findings(services: services, hasRiders: hasRiders)
         let verdict =
             findings.isEmpty
             ? ["all is well"] : findings.map { "wrong: \($0)" }
+        let folder = database.folder.map { ["folder     \($0)"] } ?? []
         return (
-            text: ([reading.report] + verdict).joined(separator: "\n"),
+            text: (folder + [reading.report] + verdict).joined(separator: "\n"),
             isWell: findings.isEmpty
         )
     }

@@ -1,5 +1,4 @@
 internal import AuthService
-internal import Database
 internal import ServiceKit
 
 /// The first admin of an `up`: from the operator's settings, else with a password made and kept.
@@ -72,18 +71,9 @@ struct FirstAdmin {
         password: String?,
         in url: String
     ) throws(OperationError) -> StaffAccounts.AdminStanding {
-        let found = BlockingWait.run {
-            let database = Database(
-                DatabaseConfiguration(
-                    url: url,
-                    role: Auth.schema.role,
-                    schema: Auth.schema.name,
-                    connections: 1,
-                    applicationName: "alongside-first-admin"
-                )
-            )
-            defer { Task { await database.close() } }
-            return try await StaffAccounts.standing(
+        let name = "alongside-first-admin"
+        let found = BlockingWait.run(on: url, as: Auth.schema, called: name) { database in
+            try await StaffAccounts.standing(
                 ofFirstAdmin: email,
                 password: password,
                 in: database

@@ -23,13 +23,8 @@ struct FleetTime: Sendable {
             throw OperationError("\(error)")
         }
         let now = ApplicationClock.live().now()
-        let offset = BlockingWait.run {
-            let database = Database(
-                DatabaseConfiguration(url: url, connections: 1, applicationName: "alongside-clock")
-            )
-            defer { Task { await database.close() } }
-            return try await database.withConnection {
-                connection throws(DatabaseError) -> Int64? in
+        let offset = BlockingWait.run(on: url, called: "alongside-clock") { database in
+            try await database.withConnection { connection throws(DatabaseError) -> Int64? in
                 guard let start else { return try FleetClock.fixedOffset(on: connection) }
                 return try FleetClock.offsetSeconds(start: start, now: now, on: connection)
             }

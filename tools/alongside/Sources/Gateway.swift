@@ -14,7 +14,8 @@ struct Gateway: Sendable {
     enum Site: Sendable {
         /// This machine, without TLS; `supervisor` is where `up` itself answers `/ready`.
         case local(bind: String, port: Int, supervisor: String)
-        /// The public, under the name in the variable `SITE_ADDRESS`, with TLS; on ports that need no privilege.
+        /// The public, under the name in the variable `SITE_ADDRESS`, with TLS; on the ports of `HTTP_PORT` and
+        /// `HTTPS_PORT`, by default those that need no privilege.
         case published
     }
 
@@ -30,6 +31,8 @@ struct Gateway: Sendable {
     /// By service; one without is answered 404.
     let upstreams: [String: Upstream]
     let site: Site
+    /// Whether a local site has one for the public beside it, as the variables say.
+    var isAlsoPublished = false
     /// Where the published gateway says that it lives, inside its container.
     static let healthPort = 8100
     /// How long a request waits for a service that is being started again.
@@ -50,8 +53,18 @@ struct Gateway: Sendable {
 
     /// The Caddyfile, the same text for the same input.
     var caddyfile: String {
-        var text = options + address
-        text += """
+        switch site {
+        case .local(let bind, let port, let supervisor):
+            let own = "http://:\(port) {\n\tbind \(bind)\n" + body(supervisor: supervisor)
+            return options + own + (isAlsoPublished ? "\n" + Self.publicAddress + body() : "")
+        case .published:
+            return options + Self.healthSite + Self.publicAddress + body()
+        }
+    }
+
+    /// What a site does behind its address.
+    private func body(supervisor: String? = nil) -> String {
+        var text = """
             \trequest_body {
             \t\tmax_size \(Self.bodyLimit)
             \t}
@@ -62,12 +75,12 @@ struct Gateway: Sendable {
             \t}
 
             """
-        if case .local(_, _, let supervisor) = site {
-            text += handle("/ready", .addresses([supervisor]))
-        }
+        if let supervisor { text += handle("/ready", .addresses([supervisor])) }
         for route in routes.routes {
             guard let upstream = upstreams[route.service] else { continue }
-            for pattern in Self.patterns(route.prefix) { text += handle(pattern, upstream) }
+            for pattern in Self.patterns(route.prefix) {
+                text += handle(pattern, upstream, connections: route.connections)
+            }
         }
         text += """
             \thandle {
@@ -101,15 +114,10 @@ struct Gateway: Sendable {
 
     /// What holds for every site: limits on slow and large requests.
     private var options: String {
-        let own =
+        let (own, protocols) =
             switch site {
-            case .local: "\tauto_https off\n"
-            case .published: "\thttp_port 8080\n\thttps_port 8443\n\tskip_install_trust\n"
-            }
-        let protocols =
-            switch site {
-            case .local: "h1"
-            case .published: "h1 h2"
+            case .local where !isAlsoPublished: ("\tauto_https off\n", "h1")
+            case .local, .published: (Self.publicPorts + "\tskip_install_trust\n", "h1 h2")
             }
         return """
             {
@@ -130,24 +138,25 @@ struct Gateway: Sendable {
             """
     }
 
-    private var address: String {
-        switch site {
-        case .local(let bind, let port, _):
-            return "http://:\(port) {\n\tbind \(bind)\n"
-        case .published:
-            return """
-                # For the health check of the container alone.
-                http://127.0.0.1:\(Self.healthPort) {
-                \tbind 127.0.0.1
-                \trespond /health 200
-                }
+    /// Where a container listens, unless the variables say otherwise.
+    private static let publicPorts =
+        "\thttp_port {$HTTP_PORT:8080}\n\thttps_port {$HTTPS_PORT:8443}\n"
 
-                {$SITE_ADDRESS:localhost} {
-                \theader Strict-Transport-Security max-age=31536000
-
-                """
+    private static let healthSite = """
+        # For the health check of the container alone.
+        http://127.0.0.1:\(healthPort) {
+        \tbind 127.0.0.1
+        \trespond /health 200
         }
-    }
+
+
+        """
+
+    private static let publicAddress = """
+        {$SITE_ADDRESS:localhost} {
+        \theader Strict-Transport-Security max-age=31536000
+
+        """
 
     /// How long a service may think.
     ///
@@ -160,11 +169,28 @@ struct Gateway: Sendable {
         prefix.hasSuffix("/") ? [prefix + "*"] : [prefix, prefix + "/*"]
     }
 
-    private func handle(_ pattern: String, _ upstream: Upstream) -> String {
+    /// One route.
+    ///
+    /// Each has connections of its own. Without a limit Caddy dials for every call that waits: ten
+    /// thousand log-ins fill the backlog of auth, and a refresh is dialed again and again for 19 s.
+    private func handle(
+        _ pattern: String,
+        _ upstream: Upstream,
+        connections: Int? = nil
+    ) -> String {
         let addresses: String
         var discovery = ""
+        var transport = ""
+        if let connections {
+            transport = """
+                \t\t\t\tkeepalive_idle_conns_per_host \(connections)
+                \t\t\t\tmax_conns_per_host \(connections)
+
+                """
+        }
         switch upstream {
-        case .addresses(let list): addresses = list.joined(separator: " ") + " "
+        case .addresses(let list):
+            addresses = list.joined(separator: " ") + " "
         case .name(let name, let port):
             addresses = ""
             discovery = """
@@ -173,17 +199,19 @@ struct Gateway: Sendable {
                 \t\t\t\tport \(port)
                 \t\t\t\trefresh 2s
                 \t\t\t}
-                \t\t\ttransport http {
-                \t\t\t\tdial_timeout 1s
-                \t\t\t\tresponse_header_timeout \(Self.patience(pattern))
-                \t\t\t}
 
                 """
+            transport = """
+                \t\t\t\tdial_timeout 1s
+                \t\t\t\tresponse_header_timeout \(Self.patience(pattern))
+
+                """ + transport
         }
+        if !transport.isEmpty { transport = "\t\t\ttransport http {\n\(transport)\t\t\t}\n" }
         return """
             \thandle \(pattern) {
             \t\treverse_proxy \(addresses){
-            \(discovery)\
+            \(discovery)\(transport)\
             \t\t\tlb_policy round_robin
             \t\t\tlb_try_duration \(retryDuration)
             \t\t\tlb_try_interval 100ms

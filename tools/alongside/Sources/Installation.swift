@@ -39,6 +39,15 @@ struct Installation: Sendable {
     var routes: String { root + "/deploy/routes.json" }
     var demoSchedule: String { root + "/deploy/demo/raba.gtfs.zip" }
 
+    /// A script that operators run, too.
+    func script(_ name: String) throws(OperationError) -> String {
+        let path = root + "/deploy/" + name
+        guard access(path, X_OK) == 0 else {
+            throw OperationError("\(path) is missing; set ALONGSIDE_HOME to where deploy/ is")
+        }
+        return path
+    }
+
     /// An executable of ours.
     func program(_ name: String) throws(OperationError) -> String {
         let path = programs + "/" + name

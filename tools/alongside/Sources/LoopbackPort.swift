@@ -18,8 +18,14 @@ enum LoopbackPort {
         return ports
     }
 
-    /// Why no server could listen on an address now, as a sentence with what to do; nil when one could.
-    static func obstacle(to port: Int, on host: String) -> String? {
+    /// Why no server could listen on an address now.
+    ///
+    /// - Parameters:
+    ///   - port: The port.
+    ///   - host: A numeric address.
+    ///   - setting: What the port is set by.
+    /// - Returns: A sentence with what to do; nil when one could listen.
+    static func obstacle(to port: Int, on host: String, setting: String = "PORT") -> String? {
         let answer: String?? = withSocket(host, port) { descriptor, address in
             var yes: Int32 = 1
             let size = socklen_t(MemoryLayout<Int32>.size)
@@ -27,7 +33,7 @@ enum LoopbackPort {
             guard Glibc.bind(descriptor, address.ai_addr, address.ai_addrlen) != 0 else {
                 return nil
             }
-            return sentence(alongside_errno(), port, host)
+            return sentence(alongside_errno(), port, host, setting)
         }
         return answer ?? "BIND = \"\(host)\" is no numeric address; 127.0.0.1, ::1 and 0.0.0.0 are"
     }
@@ -39,12 +45,17 @@ enum LoopbackPort {
         } ?? false
     }
 
-    private static func sentence(_ code: Int32, _ port: Int, _ host: String) -> String {
+    private static func sentence(
+        _ code: Int32,
+        _ port: Int,
+        _ host: String,
+        _ setting: String
+    ) -> String {
         switch code {
         case EADDRINUSE:
-            "port \(port) on \(host) is in use; stop what uses it or set PORT to another port"
+            "port \(port) on \(host) is in use; stop what uses it or set \(setting) to another port"
         case EACCES:
-            "port \(port) needs more rights than this user has; set PORT to 1024 or more"
+            "port \(port) needs more rights than this user has; set \(setting) to 1024 or more"
         case EADDRNOTAVAIL:
             "\(host) is no address of this machine; set BIND to one that is"
         default:

@@ -94,7 +94,7 @@ struct PrivatePostgres {
     func startAgain() throws(OperationError) -> ChildProcess {
         guard hasData else {
             throw OperationError(
-                "its data in \(dataPath) has gone; put that folder back, or stop this and restore a backup"
+                "its data in \(dataPath) has gone; put that folder back, or stop this and restore a backup (alongside restore)"
             )
         }
         try prepareSurroundings()

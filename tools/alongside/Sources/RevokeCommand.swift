@@ -10,7 +10,7 @@ enum RevokeCommand {
     /// - Parameters:
     ///   - kind: `token`, `rider` or `installation`.
     ///   - id: A token's `jti`, or the id of the rider or installation.
-    ///   - environment: Holds `DATABASE_URL`, the URL of the owner.
+    ///   - environment: Names the database (``OperatorDatabase``).
     /// - Returns: A sentence about what was done.
     /// - Throws: ``OperationError`` saying what to do.
     static func run(
@@ -18,20 +18,10 @@ enum RevokeCommand {
         _ id: String,
         _ environment: [String: String]
     ) throws(OperationError) -> String {
-        guard let url = try UpSettings.owner(environment) else {
-            throw OperationError("DATABASE_URL is missing: set it to the database's owner")
-        }
         let target = try target(kind, id)
-        let result = BlockingWait.run {
-            let database = Database(
-                DatabaseConfiguration(
-                    url: url,
-                    role: Auth.schema.role,
-                    connections: 1,
-                    applicationName: "alongside-revoke"
-                )
-            )
-            defer { Task { await database.close() } }
+        let url = try OperatorDatabase(environment).url
+        let client = "alongside-revoke"
+        let result = BlockingWait.run(on: url, as: Auth.schema, called: client) { database in
             let now = try await FleetClock.clock(in: database).now()
             return try await Auth.revoke(target, at: now, in: database)
         }

@@ -7,6 +7,9 @@ struct RouteTable: Sendable, Equatable {
         /// for one segment.
         let prefix: String
         let service: String
+        /// The most connections that the gateway has to one instance for these paths; who comes when
+        /// all are in use waits in the gateway. nil sets no limit.
+        var connections: Int?
     }
 
     /// Longest prefixes first.

@@ -53,12 +53,14 @@ final class UpCommand {
         try routes.check(against: Fleet.definitions.map(\.name))
         let port = settings[UpSettings.port]
         let bind = settings[UpSettings.bind]
-        if let obstacle = LoopbackPort.obstacle(to: port, on: bind) {
+        let folder = try DataFolder(opening: settings[UpSettings.data])
+        // Before the port: who starts the same thing twice hears that it runs, not that a port is taken.
+        let lock = try folder.lock(port: port)
+        defer { close(lock) }
+        let site = PublicSite(settings)
+        if let obstacle = LoopbackPort.obstacle(to: port, on: bind) ?? site?.obstacle {
             throw OperationError(obstacle)
         }
-        let folder = try DataFolder(opening: settings[UpSettings.data])
-        let lock = try folder.lock()
-        defer { close(lock) }
 
         let riders =
             isDemo ? try DemoRiders(installation, folder, environment: environment) : nil
@@ -73,7 +75,9 @@ final class UpCommand {
         let shared = try sharedEnvironment(folder, url, schedule.location)
         try startDatabase(postgres)
         defer { stop(postgres) }
+        if isStopped(&signals) { return }
         try migrate(url, isPrivate: postgres != nil)
+        if isStopped(&signals) { return }
         let time = try FleetTime(url, environment: environment)
         if let warning = time.warning { say("warning: \(warning)") }
         if isDemo, !schedule.isGiven {
@@ -85,24 +89,28 @@ final class UpCommand {
             )
         }
 
+        if isStopped(&signals) { return }
         defer { supervisor.stop() }
         let ready = try startOwnServer()
         defer { ready.task.cancel() }
         let admin = try FirstAdmin(settings, environment: environment, folder) {
-            email, password throws(OperationError) in
+            email,
+            password throws(OperationError) in
             try FirstAdmin.standing(of: email, password: password, in: url)
         }
         let upstreams = try startServices(installation, folder, shared, admin, postgres)
         let gateway = Gateway(
             routes: routes,
             upstreams: upstreams.mapValues { .addresses($0) },
-            site: .local(bind: bind, port: port, supervisor: "127.0.0.1:\(ready.port)")
+            site: .local(bind: bind, port: port, supervisor: "127.0.0.1:\(ready.port)"),
+            isAlsoPublished: site != nil
         )
-        try startGateway(gateway, folder)
+        try startGateway(gateway, folder, site?.environment ?? [:])
         guard try waitUntilReady(folder, &signals) else { return }
         board.set("up", notReady: nil)
         let address = GatewayAddress(bind: bind, port: port)
         announce(folder, address.shownURL, admin)
+        if let site { say("the public reaches it as \(site.address), port \(site.httpsPort)") }
         if let riders {
             try supervisor.add(
                 riders.program(
@@ -114,12 +122,18 @@ final class UpCommand {
             say(riders.announcement)
         }
         var watch = postgres.map { DatabaseWatch($0, say: say) }
-        while signals.wait(milliseconds: Self.tickMilliseconds) == nil {
+        while !isStopped(&signals, within: Self.tickMilliseconds) {
             supervisor.tick()
             watch?.tick()
         }
-        say("\nstopping: gateway, services, database")
         ready.task.cancel()
+    }
+
+    /// Whether a signal has come, and says so.
+    private func isStopped(_ signals: inout SignalWait, within milliseconds: Int = 0) -> Bool {
+        guard signals.wait(milliseconds: milliseconds) != nil else { return false }
+        say("\nstopping: gateway, services, database")
+        return true
     }
 
     // MARK: - Database
@@ -264,7 +278,11 @@ final class UpCommand {
         return upstreams
     }
 
-    private func startGateway(_ gateway: Gateway, _ folder: DataFolder) throws(OperationError) {
+    private func startGateway(
+        _ gateway: Gateway,
+        _ folder: DataFolder,
+        _ site: [String: String]
+    ) throws(OperationError) {
         let caddy = "/usr/bin/caddy"
         guard access(caddy, X_OK) == 0 else {
             throw OperationError("the gateway \(caddy) is not installed; run scripts/bootstrap")
@@ -279,7 +297,7 @@ final class UpCommand {
                 environment: [
                     "HOME": folder.gateway, "XDG_DATA_HOME": folder.gateway,
                     "XDG_CONFIG_HOME": folder.gateway, "PATH": "/usr/bin:/bin",
-                ],
+                ].merging(site) { own, _ in own },
                 logPath: "\(folder.logs)/gateway.log",
                 stage: .gateway
             )
@@ -298,7 +316,7 @@ final class UpCommand {
     ) throws(OperationError) -> Bool {
         let deadline = Supervisor.monotonicSeconds() + Self.startLimitSeconds
         while true {
-            guard signals.wait(milliseconds: Self.tickMilliseconds) == nil else { return false }
+            guard !isStopped(&signals, within: Self.tickMilliseconds) else { return false }
             supervisor.tick()
             let reasons = board.reasons.filter { $0.key != "up" }
             let port = settings[UpSettings.port]

@@ -13,6 +13,22 @@ enum UpSettings {
         default: "127.0.0.1",
         "The numeric address that the gateway listens on."
     )
+    static let site = Setting.optionalText(
+        "SITE_ADDRESS",
+        "The name under which the public reaches the gateway, with a certificate; none has no TLS."
+    )
+    static let httpPort = Setting.integer(
+        "HTTP_PORT",
+        default: 80,
+        in: 1...65_535,
+        "With SITE_ADDRESS: the port that sends browsers on to HTTPS."
+    )
+    static let httpsPort = Setting.integer(
+        "HTTPS_PORT",
+        default: 443,
+        in: 1...65_535,
+        "With SITE_ADDRESS: the port for the public."
+    )
     static let data = Setting.text(
         "ALONGSIDE_DATA",
         default: ".alongside",
@@ -66,7 +82,8 @@ enum UpSettings {
     static let relays = count("RELAYS", "relays")
 
     static let table = SettingsTable([
-        port.declaration, bind.declaration, data.declaration, databaseURL.declaration,
+        port.declaration, bind.declaration, site.declaration, httpPort.declaration,
+        httpsPort.declaration, data.declaration, databaseURL.declaration,
         jwtSecret.declaration, jwtGeneration.declaration, jwtAcceptsRaw.declaration,
         adminEmail.declaration, adminPassword.declaration, schedule.declaration,
         busPrefix.declaration,
@@ -76,9 +93,26 @@ enum UpSettings {
 
     /// The database, as its owner, from `DATABASE_URL` or its file; nil when neither is set.
     static func owner(_ environment: [String: String]) throws(OperationError) -> String? {
+        try settings([databaseURL.declaration], environment)[databaseURL]?.revealed()
+    }
+
+    /// The data folder, as it is set.
+    static func folder(_ environment: [String: String]) throws(OperationError) -> String {
+        try settings([data.declaration], environment)[data]
+    }
+
+    /// The port of the gateway, as it is set.
+    static func port(_ environment: [String: String]) throws(OperationError) -> Int {
+        try settings([port.declaration], environment)[port]
+    }
+
+    /// Reads some settings alone: a command is not stopped by a fault in those that it does not need.
+    private static func settings(
+        _ declarations: [SettingDeclaration],
+        _ environment: [String: String]
+    ) throws(OperationError) -> Settings {
         do {
-            let table = SettingsTable([databaseURL.declaration])
-            return try table.read(environment: environment, options: [:])[databaseURL]?.revealed()
+            return try SettingsTable(declarations).read(environment: environment, options: [:])
         } catch {
             throw OperationError("\(error)")
         }

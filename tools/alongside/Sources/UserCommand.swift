@@ -1,6 +1,5 @@
 internal import AuthService
 internal import Database
-internal import FoundationEssentials
 internal import ServiceKit
 internal import Transit
 
@@ -42,14 +41,14 @@ struct UserCommand {
     /// Makes the account.
     ///
     /// - Parameters:
-    ///   - environment: Names the database: `DATABASE_URL`, else the private one of `up`.
+    ///   - environment: Names the database (``OperatorDatabase``).
     ///   - say: Prints what was done; a password that was made is shown here and nowhere else.
     /// - Throws: ``OperationError`` saying what to do next.
     func run(
         environment: [String: String],
         say: (String) -> Void
     ) throws(OperationError) {
-        let url = try Self.databaseURL(environment)
+        let url = try OperatorDatabase(environment).url
         let password = generates ? Self.randomPassword() : try PasswordInput.read()
         let id = try add(password, url)
         say("\(role.rawValue) \(email) added, id \(id)")
@@ -58,18 +57,9 @@ struct UserCommand {
 
     private func add(_ password: String, _ url: String) throws(OperationError) -> UniqueID {
         let (role, email, name) = (role, email, name)
-        let added = BlockingWait.run {
-            let database = Database(
-                DatabaseConfiguration(
-                    url: url,
-                    role: Auth.schema.role,
-                    schema: Auth.schema.name,
-                    connections: 1,
-                    applicationName: "alongside-user"
-                )
-            )
-            defer { Task { await database.close() } }
-            return try await StaffAccounts.add(
+        let client = "alongside-user"
+        let added = BlockingWait.run(on: url, as: Auth.schema, called: client) { database in
+            try await StaffAccounts.add(
                 role,
                 email: email,
                 name: name,
@@ -87,26 +77,6 @@ struct UserCommand {
             )
         case .failure(let error): throw OperationError("the account is not stored: \(error)")
         }
-    }
-
-    private static func databaseURL(
-        _ environment: [String: String]
-    ) throws(OperationError) -> String {
-        let settings: Settings
-        do {
-            settings = try UpSettings.table.read(environment: environment, options: [:])
-        } catch {
-            throw OperationError("\(error)")
-        }
-        if let url = settings[UpSettings.databaseURL] { return url.revealed() }
-        let data = settings[UpSettings.data]
-        guard FileManager.default.fileExists(atPath: DataFolder.absolute(data) + "/version") else {
-            throw OperationError(
-                "DATABASE_URL is missing: set it, or set ALONGSIDE_DATA to the folder of an "
-                    + "`alongside up` that is running"
-            )
-        }
-        return try PrivatePostgres(in: DataFolder(opening: data)).url
     }
 
     /// 120 random bits without letters that are mistaken for each other.

@@ -34,7 +34,11 @@ struct Member: Sendable {
             serverURL,
             password: surroundings.password
         )
-        api = CompanionAPI(transport: surroundings.transport, session: session)
+        api = CompanionAPI(
+            transport: surroundings.transport,
+            session: session,
+            clock: surroundings.clock
+        )
         relay = ConvoyRelay(
             socket: surroundings.socket(serverURL),
             session: session,

@@ -10,6 +10,8 @@ struct PatientTransport: RideTransport {
     static let patience = Duration.seconds(300)
     /// In all, for a server that cannot be reached.
     static let connectionPatience = Duration.seconds(60)
+    /// What the kit must grant one call: the patience and a last try.
+    static let longestCall = patience + .seconds(30)
     /// When the server does not say how long.
     static let pause = Duration.seconds(5)
     /// A longer `Retry-After` is cut to this.

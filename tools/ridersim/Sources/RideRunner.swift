@@ -33,6 +33,7 @@ struct RideRunner: Sendable {
             appVersion: "1"
         )
         configuration.honorsRetryAfter = true
+        configuration.callTimeout = PatientTransport.longestCall
         let reporter = RideReporter(
             configuration: configuration,
             transport: PatientTransport(base: transport, clock: clock, say: line),

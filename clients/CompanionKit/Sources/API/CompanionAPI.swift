@@ -1,12 +1,19 @@
+internal import ClientTransport
 internal import Foundation
 
 /// The calls of circles, convoys and friends, for whoever is signed in.
 ///
 /// Each call takes a token from the session; one that the server refuses is replaced once, and the
-/// call is sent once more. No call is repeated otherwise: repeating is the caller's decision.
+/// call is sent once more. No call is repeated otherwise: repeating is the caller's decision. A
+/// call without an answer fails after 20 s; in a task that is cancelled each throws
+/// `CancellationError`.
 public struct CompanionAPI: Sendable {
+    /// A call without an answer for this long has failed; the kit's own transport gives up before.
+    static let callTimeout = Duration.seconds(20)
+
     let transport: any CompanionTransport
     let session: any SessionProvider
+    let clock: any CompanionClock
     /// Whose calls these are; nil for whoever is signed in.
     private let caller: AccountID?
 
@@ -15,23 +22,30 @@ public struct CompanionAPI: Sendable {
     /// - Parameters:
     ///   - transport: Carries them.
     ///   - session: Says who calls.
-    public init(transport: any CompanionTransport, session: any SessionProvider) {
-        self.init(transport: transport, session: session, caller: nil)
+    ///   - clock: Measures how long a call may take.
+    public init(
+        transport: any CompanionTransport,
+        session: any SessionProvider,
+        clock: any CompanionClock = SystemCompanionClock()
+    ) {
+        self.init(transport: transport, session: session, clock: clock, caller: nil)
     }
 
     private init(
         transport: any CompanionTransport,
         session: any SessionProvider,
+        clock: any CompanionClock,
         caller: AccountID?
     ) {
         self.transport = transport
         self.session = session
+        self.clock = clock
         self.caller = caller
     }
 
     /// The calls of one account: none goes out in the name of somebody else who has signed in.
     func acting(as account: AccountID) -> CompanionAPI {
-        CompanionAPI(transport: transport, session: session, caller: account)
+        CompanionAPI(transport: transport, session: session, clock: clock, caller: account)
     }
 
     // MARK: - Sending
@@ -82,13 +96,20 @@ public struct CompanionAPI: Sendable {
             body: body,
             bearerToken: token
         )
-        var response = try await transport.answer(to: request, from: account.serverURL)
+        var response = try await answer(to: request, from: account.serverURL)
         if response.status == 401 {
             request.bearerToken = try await self.token(replacing: token, in: state)
-            response = try await transport.answer(to: request, from: account.serverURL)
+            response = try await answer(to: request, from: account.serverURL)
         }
         guard response.status != 401 else { throw CompanionError.notSignedIn }
         return try WireCoding.accepted(response)
+    }
+
+    private func answer(
+        to request: CompanionRequest,
+        from serverURL: URL
+    ) async throws -> CompanionResponse {
+        try await transport.answer(to: request, from: serverURL, clock: clock)
     }
 
     /// A token of the session in which a call began.
@@ -105,16 +126,25 @@ public struct CompanionAPI: Sendable {
 }
 
 extension CompanionTransport {
-    /// Sends a request; what the transport threw comes as the kit's error.
+    /// Sends a request and waits for its answer, but not for ever; what the transport threw comes
+    /// as the kit's error.
+    ///
+    /// A cancelled task sees `CancellationError` at once; a transport that gives up by itself has
+    /// failed.
     func answer(
         to request: CompanionRequest,
-        from serverURL: URL
+        from serverURL: URL,
+        clock: any CompanionClock
     ) async throws -> CompanionResponse {
+        let deadline = clock.deadline(CompanionAPI.callTimeout)
         do {
-            return try await send(request, serverURL: serverURL)
+            return try await deadline.run { try await self.send(request, serverURL: serverURL) }
         } catch {
-            if Task.isCancelled || error is CancellationError { throw CancellationError() }
+            if Task.isCancelled { throw CancellationError() }
             if let error = error as? CompanionError { throw error }
+            if error is Deadline.Passed {
+                throw CompanionError.transport("the server does not answer")
+            }
             throw CompanionError.transport(error.localizedDescription)
         }
     }

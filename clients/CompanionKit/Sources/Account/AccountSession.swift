@@ -98,7 +98,11 @@ public actor AccountSession: SessionProvider {
             path: "/api/v1/auth/logout",
             bearerToken: token
         )
-        _ = try? await transport.send(request, serverURL: stored.account.serverURL)
+        _ = try? await transport.answer(
+            to: request,
+            from: stored.account.serverURL,
+            clock: clock
+        )
     }
 
     private func enter(
@@ -173,7 +177,7 @@ public actor AccountSession: SessionProvider {
         _ request: CompanionRequest,
         _ serverURL: URL
     ) async throws -> IssuedTokens {
-        let response = try await transport.answer(to: request, from: serverURL)
+        let response = try await transport.answer(to: request, from: serverURL, clock: clock)
         let tokens: IssuedTokens = try WireCoding.read(try WireCoding.accepted(response))
         guard ServerSecurity.isToken(tokens.accessToken) else {
             throw CompanionError.decoding("the token is no token")

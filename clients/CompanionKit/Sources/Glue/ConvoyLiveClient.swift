@@ -18,7 +18,11 @@ public final class ConvoyLiveClient {
     @ObservationIgnored private var running: Task<Void, Never>?
     @ObservationIgnored private var watching: Task<Void, Never>?
     @ObservationIgnored private var sharing: Task<Void, Never>?
+    /// Tells what was followed before a stop from what was followed after it.
+    @ObservationIgnored private var stopCount = 0
     @ObservationIgnored private var isStopping = false
+    /// Whether something else is followed since a stop began.
+    @ObservationIgnored private var hasChanged = false
 
     /// Makes a client.
     ///
@@ -43,14 +47,16 @@ public final class ConvoyLiveClient {
 
     /// Follows a convoy, nil for none; to follow one is to share in it.
     public func follow(convoy: CompanionGroup?) async {
+        let stops = stopCount
         await relay.setConvoy(convoy.map { LiveGroup($0) })
-        await adjust()
+        await adjust(stops)
     }
 
     /// Follows circles while a screen shows them.
     public func follow(circles: [CompanionGroup]) async {
+        let stops = stopCount
         await relay.setNotifyingCircles(circles.map { LiveGroup($0) })
-        await adjust()
+        await adjust(stops)
     }
 
     /// Offers places to ride to.
@@ -64,18 +70,29 @@ public final class ConvoyLiveClient {
 
     /// Disconnects; what is followed is taken up again by the next change of it.
     public func stop() async {
+        stopCount += 1
+        guard let running else { return }
         isStopping = true
+        // A run that is still to begin would not hear of the relay's stop.
+        running.cancel()
         await relay.stop()
-        await running?.value
+        await running.value
         isStopping = false
+        guard hasChanged else { return }
+        hasChanged = false
+        await adjust(stopCount)
     }
 
     // MARK: - Details
 
     /// Runs the relay when something is followed, and shares positions when that is a convoy.
-    private func adjust() async {
+    private func adjust(_ stops: Int) async {
         show(await relay.snapshot)
-        guard isAvailable, await session.state().account != nil else { return }
+        guard isAvailable, await session.state().account != nil, stops == stopCount else { return }
+        guard !isStopping else {
+            hasChanged = true
+            return
+        }
         if snapshot.convoyID != nil || !snapshot.circleIDs.isEmpty { start() }
         if snapshot.convoyID == nil {
             sharing?.cancel()
@@ -105,7 +122,7 @@ public final class ConvoyLiveClient {
         sharing?.cancel()
         sharing = nil
         // Something may have been followed while the last run was on its way out.
-        if !isStopping { await adjust() }
+        if !isStopping { await adjust(stopCount) }
     }
 
     private func show(_ snapshot: RelaySnapshot) {

@@ -1,3 +1,4 @@
+internal import ClientTransport
 internal import Foundation
 
 /// Who is signed in, and the token that proves it.
@@ -23,11 +24,14 @@ extension ConvoyRelay {
     /// A token to connect with; nil, and a word on the screen, when there is none.
     func freshToken() async -> BearerToken? {
         do {
-            let token = try await session.token(replacing: refusedToken)
+            let token = try await patiently { [session, refusedToken] in
+                try await session.token(replacing: refusedToken)
+            }
             refusedToken = nil
             guard !token.text.isEmpty else { throw RelayError.notSignedIn }
             return token
         } catch {
+            guard !isStopped else { return nil }
             let isSignedOut = error as? CompanionError == .notSignedIn
             state.lastError = RelayError.message(of: isSignedOut ? RelayError.notSignedIn : error)
             return nil
@@ -42,9 +46,10 @@ extension ConvoyRelay {
             live.renewalNotBefore <= uptime
         else { return }
         self.live?.renewalNotBefore = uptime + Self.tokenRetryInterval
-        guard let token = try? await session.token(replacing: live.token.text),
-            token.text != live.token.text
-        else { return }
+        let fresh = try? await clock.deadline(Self.openTimeout).run { [session] in
+            try await session.token(replacing: live.token.text)
+        }
+        guard let token = fresh, token.text != live.token.text else { return }
         // It may be somebody else's by now, or another connection has one of its own.
         await checkSession()
         guard !isStopped, self.live?.number == live.number else { return }

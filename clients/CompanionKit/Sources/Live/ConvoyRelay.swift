@@ -14,6 +14,8 @@ public actor ConvoyRelay {
     static let tokenMargin = Duration.seconds(60)
     /// Between two tries to replace it.
     static let tokenRetryInterval = Duration.seconds(10)
+    /// A token or a connection that cannot be had for this long fails the attempt.
+    static let openTimeout = Duration.seconds(20)
     /// Pieces of voice that wait for a slow player.
     static let voiceLimit = 32
     /// Arrivals and departures that wait for a slow reader.
@@ -39,13 +41,15 @@ public actor ConvoyRelay {
     var live: Live?
     var isStopped = false
 
-    private let socket: any RelaySocket
+    let socket: any RelaySocket
     private let firstBackoff: ReconnectBackoff
     var epoch: Int?
     var isRunning = false
-    private var connectionCount = 0
+    private var runCount = 0
+    var connectionCount = 0
     private var pause: Task<Void, Never>?
-    private var opening: Task<any RelayConnection, any Error>?
+    /// Ends the wait for a token or a connection.
+    var giveUp: (@Sendable () -> Void)?
     var refusedToken: String?
     private var published = RelaySnapshot()
     private let snapshotReaders = Broadcast<RelaySnapshot>(limit: 1)
@@ -127,35 +131,48 @@ public actor ConvoyRelay {
 
     /// Keeps the connection until ``stop()``, cancellation, or nothing is followed any more.
     ///
+    /// A run ends in time whatever the socket does: what cannot be opened is given up after 20 s,
+    /// what cannot be sent after 10 s, what does not close is left to itself after 3 s.
+    ///
     /// - Throws: ``RelayError/alreadyRunning`` when it runs already, and nothing else: whatever
     ///   goes wrong is shown and tried again.
     public func run() async throws(RelayError) {
         guard !isRunning else { throw .alreadyRunning }
         isRunning = true
         isStopped = false
+        runCount += 1
+        let number = runCount
         state.clearDisplay()
         await withTaskCancellationHandler {
             await keepConnected()
         } onCancel: {
-            Task { await self.stop() }
+            Task { await self.stop(run: number) }
         }
         isRunning = false
     }
 
-    /// Ends ``run()``; what is followed stays for the next run.
+    /// Ends the ``run()`` that is under way; what is followed stays for the next run.
+    ///
+    /// One that is still to begin is ended by cancelling its task.
     public func stop() async {
         isStopped = true
         await interrupt()
     }
 
+    /// Ends a run that was cancelled; when this comes, the next one may be under way already.
+    func stop(run number: Int) async {
+        guard isRunning, runCount == number else { return }
+        await stop()
+    }
+
     /// Ends whatever the run waits for.
     private func interrupt() async {
         pause?.cancel()
-        opening?.cancel()
+        giveUp?()
         await live?.connection.close()
     }
 
-    private var isWorthTrying: Bool {
+    var isWorthTrying: Bool {
         !isStopped && !state.wanted.isEmpty && features.liveRelay
     }
 
@@ -165,7 +182,7 @@ public actor ConvoyRelay {
         let housekeeping = Task { await self.keepHouse() }
         defer { housekeeping.cancel() }
         var backoff = firstBackoff
-        while isWorthTrying {
+        while isWorthTrying, !Task.isCancelled {
             let hadJoined = await attempt()
             state.disconnect()
             publish()
@@ -181,94 +198,6 @@ public actor ConvoyRelay {
         self.pause = pause
         await pause.value
         self.pause = nil
-    }
-
-    // MARK: - One attempt
-
-    /// Connects and listens until the connection ends.
-    ///
-    /// - Returns: Whether it had worked, so that the next pause may be short.
-    private func attempt() async -> Bool {
-        guard let token = await freshToken() else { return false }
-        // Before it goes anywhere: it may be somebody else's by now, for another server.
-        await checkSession()
-        guard isWorthTrying else { return false }
-        do {
-            let connection = try await open(token)
-            await checkSession()
-            guard isWorthTrying else {
-                await connection.close()
-                return false
-            }
-            connectionCount += 1
-            live = Live(number: connectionCount, connection: connection, token: token)
-        } catch {
-            note(error, token)
-            return false
-        }
-        var wasReplaced = false
-        do {
-            try await listen()
-        } catch {
-            note(error, live?.token ?? token)
-            wasReplaced = (error as? RelayError)?.isReplacement ?? false
-        }
-        await live?.connection.close()
-        live = nil
-        // Two phones of one person would take the connection from each other for ever.
-        return state.isConnected && !wasReplaced
-    }
-
-    /// A task of its own, so that a stop need not wait for a server that does not answer.
-    private func open(_ token: BearerToken) async throws -> any RelayConnection {
-        let opening = Task { [socket] in try await socket.open(bearer: token.text) }
-        self.opening = opening
-        defer { self.opening = nil }
-        return try await opening.value
-    }
-
-    private func listen() async throws {
-        try await sendJoins()
-        while let text = try await live?.connection.receive() {
-            guard let frame = RelayFrame(text) else { continue }
-            guard await take(frame) else { return }
-        }
-    }
-
-    /// A connection that had worked and broke is no news: the next one is on its way.
-    private func note(_ error: any Error, _ token: BearerToken) {
-        if (error as? RelayError)?.isAboutToken == true { refusedToken = token.text }
-        if !state.isConnected { state.lastError = RelayError.message(of: error) }
-    }
-
-    private func sendJoins() async throws {
-        while let live,
-            let group = state.wanted.first(where: { !live.joined.contains($0.id) })
-        {
-            // Marked first: a change of what is followed may come while the frame goes out.
-            self.live?.joined.insert(group.id)
-            try await live.connection.send(OutboundFrame.join(group.id).text)
-        }
-    }
-
-    /// Takes a frame in.
-    ///
-    /// - Returns: Whether the attempt goes on.
-    private func take(_ frame: RelayFrame) async -> Bool {
-        if case .authenticated(let milliseconds) = frame {
-            live?.token.expiresAt = Date(milliseconds: milliseconds)
-        }
-        let action = state.apply(frame, at: clock.uptime)
-        live?.joined.formIntersection(state.wanted.map(\.id))
-        publish()
-        switch action {
-        case .proceed: break
-        case .endAttempt: return false
-        case .announce(let event): placeEventReaders.send(event)
-        case .play(let chunk): voiceReaders.send(chunk)
-        }
-        await closeFinishedSpin()
-        return true
     }
 
     // MARK: - Details

@@ -4,6 +4,9 @@ public import Foundation
 public protocol RelaySocket: Sendable {
     /// Opens a connection.
     ///
+    /// It is told to stop, by cancellation, after 20 s or when nothing is followed any more; a
+    /// connection that comes later is closed.
+    ///
     /// - Parameter bearer: The token for the `Authorization` header of the upgrade.
     /// - Returns: A connection whose upgrade succeeded.
     /// - Throws: ``RelayError/refused(status:)`` for another status than 101, or whatever tells
@@ -13,9 +16,11 @@ public protocol RelaySocket: Sendable {
 
 /// An open connection to the relay.
 ///
-/// It carries text frames alone, in the order of their sending; pings are answered underneath.
+/// It carries text frames alone, in the order of their sending; pings are answered underneath. One
+/// that dies without a word is its own to notice, as by pings: ``receive()`` may wait as long as it
+/// likes.
 public protocol RelayConnection: Sendable {
-    /// Sends one text frame.
+    /// Sends one text frame; a connection that takes longer than 10 s over it is closed.
     ///
     /// - Throws: When the connection is broken.
     func send(_ text: String) async throws

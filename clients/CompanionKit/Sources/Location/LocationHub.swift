@@ -1,8 +1,8 @@
 /// Gives the phone's positions; the kit opens one stream of it at a time.
 public protocol LocationFeed: Sendable {
-    /// Positions until the consumer stops.
+    /// Positions until the consumer stops; a stream that ends before is asked for again.
     func readings() -> AsyncStream<LocationReading>
-    /// How often positions are wanted now; called before the stream opens and whenever that changes.
+    /// How often positions are wanted now; called before a stream opens and whenever that changes.
     func setInterval(_ interval: Duration)
 }
 
@@ -11,6 +11,9 @@ public protocol LocationFeed: Sendable {
 /// Two subscriptions would double the cost of the dearest thing an app does (seed section 10).
 /// Convoys and circles are therefore sinks on one stream, and the highest cadence that any of them
 /// asks for wins; each sink still hears no more often than it asked. Without sinks nothing runs.
+///
+/// A stream that ends by itself is opened again, after 1 s when positions had come, else after 2,
+/// 4, 8, 16, 30, 30, … s. Sinks stay; they hear nothing meanwhile, and ``latest`` grows old.
 public actor LocationHub {
     /// What a convoy asks for: slower reads as a frozen map.
     public static let convoyInterval = Duration.seconds(2)
@@ -90,14 +93,27 @@ public actor LocationHub {
         feed.setInterval(wanted)
         guard subscription?.isCancelled ?? true else { return }
         // One at a time: the stream of before has closed when this one opens.
-        subscription = Task { [weak self, feed, before = subscription] in
+        subscription = Task { [weak self, feed, clock, before = subscription] in
             await before?.value
-            guard !Task.isCancelled else { return }
-            for await reading in feed.readings() {
-                guard !Task.isCancelled, let self else { return }
-                await self.receive(reading)
+            // A phone's own positions: nobody else comes back in the same second.
+            var backoff = ReconnectBackoff(random: { 1 })
+            while !Task.isCancelled {
+                var hadReadings = false
+                for await reading in feed.readings() {
+                    guard !Task.isCancelled, let self else { return }
+                    hadReadings = true
+                    await self.receive(reading)
+                }
+                do { try await clock.sleep(for: backoff.delay(hadJoined: hadReadings)) } catch {
+                    return
+                }
+                await self?.prepareFeed()
             }
         }
+    }
+
+    private func prepareFeed() {
+        if let interval { feed.setInterval(interval) }
     }
 
     private func receive(_ reading: LocationReading) {

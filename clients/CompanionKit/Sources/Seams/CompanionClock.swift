@@ -1,3 +1,4 @@
+internal import ClientTransport
 public import Foundation
 
 /// The time the kit lives by; tests hand in one that they move themselves.
@@ -35,6 +36,13 @@ public struct SystemCompanionClock: CompanionClock {
     /// - Throws: `CancellationError` when the task is cancelled meanwhile.
     public func sleep(for duration: Duration) async throws {
         try await Task.sleep(for: duration)
+    }
+}
+
+extension CompanionClock {
+    /// A limit for what a part of an app's own may take; nil for none.
+    func deadline(_ limit: Duration?) -> Deadline {
+        Deadline(limit) { try await self.sleep(for: $0) }
     }
 }
 

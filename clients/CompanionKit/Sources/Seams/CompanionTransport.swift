@@ -58,10 +58,13 @@ public struct CompanionResponse: Sendable, Equatable {
 public protocol CompanionTransport: Sendable {
     /// Sends one request and returns the answer, whatever its status.
     ///
+    /// A call is told to stop, by cancellation, when nobody waits for it any more: after 20 s, or
+    /// when the caller was cancelled. An answer that comes later is not used.
+    ///
     /// - Parameters:
     ///   - request: The call.
     ///   - serverURL: The server; a path prefix is kept.
     /// - Returns: The server's answer.
-    /// - Throws: When no answer came. `CancellationError` when the calling task was cancelled.
+    /// - Throws: When no answer came; thrown into a cancelled task, anything means that it stopped.
     func send(_ request: CompanionRequest, serverURL: URL) async throws -> CompanionResponse
 }

@@ -52,7 +52,7 @@ extension BearerToken: CustomStringConvertible, CustomReflectable {
 
 /// Knows who is signed in and proves it; ``AccountSession`` is the kit's own.
 public protocol SessionProvider: Sendable {
-    /// Who is signed in now.
+    /// Who is signed in now, from memory: whatever the kit does waits for the answer.
     func state() async -> SessionState
     /// A token to call with.
     ///

@@ -70,7 +70,12 @@ struct RiderSelf: Sendable {
         }
         if let refusal { throw refusal }
         guard let rider else {
-            throw HTTPError(status: 401, code: "rider.unknown", message: "unknown rider")
+            throw HTTPError(
+                status: 401,
+                code: "rider.unknown",
+                message: "unknown rider",
+                challenge: .anotherBearer
+            )
         }
         var body = Array("{\"rider\":".utf8)
         body += rider.json

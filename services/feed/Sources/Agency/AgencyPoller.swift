@@ -5,7 +5,7 @@ internal import Telemetry
 internal import Transit
 internal import Web
 
-/// Asks every configured agency feed, all at once, and keeps what they said.
+/// Asks every configured agency feed and keeps what they said.
 final class AgencyPoller: Sendable {
     /// What one answer may cost (spec 1.13); the body is counted after inflating.
     static let limits = HTTPClientLimits(
@@ -45,8 +45,8 @@ final class AgencyPoller: Sendable {
         metrics: Metrics
     ) {
         var configuration = HTTPClientConfiguration()
-        // Bodies of 32 MiB each are held at once; more feeds than this take turns.
-        configuration.maximumConcurrent = 8
+        // One that hangs holds its place, which must be nobody else's.
+        configuration.maximumConcurrent = max(1, urls.count)
         client = HTTPClient(configuration: configuration)
         self.limits = limits
         self.clock = clock
@@ -82,19 +82,44 @@ final class AgencyPoller: Sendable {
     /// Whether every feed was tried at least once; true without any.
     var isComplete: Bool { state.withLock { $0.feeds.allSatisfy(\.wasTried) } }
 
-    /// Asks every feed once and returns when all have answered or failed.
-    func poll() async {
-        let feeds = feeds
+    /// Asks each feed by a rhythm of its own until the task is cancelled: one that hangs keeps no other
+    /// waiting.
+    ///
+    /// - Parameters:
+    ///   - period: Between the beginnings of two polls of a feed; one that takes longer is followed at once.
+    ///   - isWanted: Whether this process is to ask now.
+    ///   - polled: Called after each poll.
+    func run(
+        every period: Duration,
+        while isWanted: @escaping @Sendable () -> Bool,
+        polled: @escaping @Sendable () -> Void
+    ) async {
         await withTaskGroup(of: Void.self) { group in
             for index in feeds.indices {
                 group.addTask { [self] in
-                    let answer = await ask(feeds[index])
-                    // A poll that was cut short says nothing about the feed.
-                    guard !Task.isCancelled else { return }
-                    take(answer, index)
+                    while !Task.isCancelled {
+                        guard isWanted() else {
+                            try? await Task.sleep(for: .milliseconds(200))
+                            continue
+                        }
+                        let next = ContinuousClock.now + period
+                        await poll(index)
+                        polled()
+                        try? await Task.sleep(until: next)
+                    }
                 }
             }
         }
+    }
+
+    /// Asks one feed once.
+    ///
+    /// - Parameter index: Its place in the configuration.
+    func poll(_ index: Int) async {
+        let answer = await ask(feeds[index])
+        // A poll that was cut short says nothing about the feed.
+        guard !Task.isCancelled else { return }
+        take(answer, index)
     }
 
     private func ask(_ feed: AgencyFeed) async -> AgencyFeed.Answer {

@@ -20,6 +20,7 @@ final class APIKeyBoard: Authorizer {
         var entries: [String: Entry]?
         /// When keys were used that were not noted in their rows yet.
         var uses: [Int64: UnixSeconds] = [:]
+        var looked: (@Sendable (_ isRevoked: (_ key: String) -> Bool) -> Void)?
     }
 
     private let now: @Sendable () -> UnixSeconds
@@ -30,10 +31,10 @@ final class APIKeyBoard: Authorizer {
 
     /// Admits holders of an active key in `X-API-Key` (spec 1.9).
     func authorize(_ request: HTTPRequest, access: Access) throws(HTTPError) -> Principal? {
-        guard let text = request.headers.first("X-API-Key"), !text.isEmpty else {
+        guard !(request.headers.first("X-API-Key") ?? "").isEmpty else {
             throw .apiKey("missing API key", code: "api_key.missing")
         }
-        guard let digest = OpaqueKey(text)?.digest else { throw .invalidAPIKey }
+        guard let digest = request.apiKeyDigest else { throw .invalidAPIKey }
         let now = now()
         try state.withLock { state throws(HTTPError) in
             guard let entries = state.entries else { throw HTTPError.apiKeysUnknown }
@@ -54,7 +55,16 @@ final class APIKeyBoard: Authorizer {
         let entries = try await database.withConnection { connection throws(DatabaseError) in
             try APIKeyStore.known(on: connection)
         }
-        state.withLock { $0.entries = entries }
+        let looked = state.withLock { state in
+            state.entries = entries
+            return state.looked
+        }
+        looked? { entries[$0]?.isActive != true }
+    }
+
+    /// Calls with each look what tells a key that does not count, by its digest.
+    func onLook(_ looked: @escaping @Sendable (_ isRevoked: (_ key: String) -> Bool) -> Void) {
+        state.withLock { $0.looked = looked }
     }
 
     /// Notes in the rows which keys were used since the last time; when that fails, the next time.
@@ -75,9 +85,14 @@ final class APIKeyBoard: Authorizer {
     }
 }
 
+extension HTTPRequest {
+    /// The digest of the caller's API key; nil without one, or with what cannot be one.
+    var apiKeyDigest: String? { headers.first("X-API-Key").flatMap { OpaqueKey($0) }?.digest }
+}
+
 extension HTTPError {
     fileprivate static func apiKey(_ message: String, code: String) -> HTTPError {
-        HTTPError(status: 401, code: code, message: message)
+        HTTPError(status: 401, code: code, message: message, challenge: .apiKey)
     }
 
     fileprivate static let invalidAPIKey = apiKey("invalid API key", code: "api_key.invalid")

@@ -15,6 +15,8 @@ struct ScheduleArchivist: Sendable {
     let database: Database
     /// `GTFS_STATIC_REFRESH`.
     let refreshPeriod: Duration
+    /// `RIDER_MODE_ENABLED`: then a schedule without a trip for riders takes no other's place.
+    let hasRiders: Bool
     let isBuilding: @Sendable () -> Bool
     let now: @Sendable () -> UnixSeconds
     let logger: Logger
@@ -42,7 +44,11 @@ struct ScheduleArchivist: Sendable {
             let hash = ScheduleArchive.hash(of: bytes)
             if try await ScheduleArchive(database).active()?.contentHash != hash {
                 // What does not load is not archived.
-                try await source.use(bytes, from: source.location)
+                try await source.use(
+                    bytes,
+                    from: source.location,
+                    keepsRiders: hasRiders
+                )
                 try await activate(bytes, hash, from: source.location)
                 logger.info("schedule archived", ["archive.bytes": .integer(bytes.count)])
             }

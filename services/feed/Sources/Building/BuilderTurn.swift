@@ -20,6 +20,7 @@ final class BuilderTurn: Sendable {
     private let send: @Sendable (FeedPublisher.Message) -> Void
     private let logger: Logger
     private let heard = Mutex<[String: [UInt8]]>([:])
+    private let healthSequence = Atomic<UInt64>(0)
     private let news: AsyncStream<Void>
     private let newsCame: AsyncStream<Void>.Continuation
 
@@ -152,23 +153,30 @@ final class BuilderTurn: Sendable {
 
     /// Asks the agencies while it is this process's turn, until the task is cancelled.
     func pollAgencies() async {
-        var sequence: UInt64 = 0
+        guard let poller else { return await tellOfNone() }
+        await poller.run(
+            every: pollPeriod,
+            while: { self.lock.epoch != nil },
+            polled: { self.tellHealth() }
+        )
+    }
+
+    /// Tells once in each turn that there are no agencies.
+    private func tellOfNone() async {
         var told: UInt64?
         while !Task.isCancelled {
-            guard let epoch = lock.epoch, poller != nil || told != epoch else {
-                try? await Task.sleep(for: .milliseconds(200))
-                continue
+            if let epoch = lock.epoch, epoch != told {
+                tellHealth()
+                told = epoch
             }
-            await poller?.poll()
-            told = epoch
-            sequence += 1
-            tellHealth(epoch, sequence)
-            if poller != nil { try? await Task.sleep(for: pollPeriod) }
+            try? await Task.sleep(for: .milliseconds(200))
         }
     }
 
     /// Tells the other services how the polling goes, also that there is nothing to poll.
-    private func tellHealth(_ epoch: UInt64, _ sequence: UInt64) {
+    private func tellHealth() {
+        guard let epoch = lock.epoch else { return }
+        let sequence = healthSequence.wrappingAdd(1, ordering: .relaxed).newValue
         let health = AgencyFeeds(
             instance: publisher.instance,
             epoch: epoch,

@@ -37,9 +37,6 @@ struct ReportCommit: Sendable {
         }
     }
 
-    /// Seconds of report time after which a live row no longer stands in a fresher one's way.
-    let staleness: Int64
-
     /// Runs the statements, inside the transaction that the caller opened.
     func run(
         _ works: [ReportWork],
@@ -60,8 +57,7 @@ struct ReportCommit: Sendable {
         try ReportStore.makeVehicles(of: points, on: connection)
         let inserted = try ReportStore.insert(points, on: connection)
         let live = try ReportStore.makeLive(
-            Self.newest(points.filter { inserted.contains($0.key) }),
-            staleness: staleness,
+            Self.newestOfDrivers(Self.newest(points.filter { inserted.contains($0.key) })),
             on: connection
         )
         return Outcome(
@@ -97,6 +93,17 @@ struct ReportCommit: Sendable {
                 || points[next].key.vehicleID != points[index].key.vehicleID
         }
         .map { points[$0] }
+    }
+
+    /// The newest of each driver, in the same order: whoever sent what was kept offline is aboard one vehicle
+    /// now, and a batch makes no more of them live than a report does.
+    private static func newestOfDrivers(_ points: [Point]) -> [Point] {
+        var newest: [UniqueID: Point] = [:]
+        for point in points {
+            let known = newest[point.driverID]?.key.timestamp ?? .min
+            if point.key.timestamp > known { newest[point.driverID] = point }
+        }
+        return points.filter { newest[$0.driverID]?.key == $0.key }
     }
 
     /// A point counts as accepted once, for the work that brought it first.

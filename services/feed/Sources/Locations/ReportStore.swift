@@ -93,18 +93,16 @@ enum ReportStore {
 
     /// Makes points the live rows of their vehicles, unless a newer one is there.
     ///
-    /// A row whose report is stale gives way to whatever was reported after it, so that a driver
-    /// whose clock ran ahead does not keep the next one out for minutes.
+    /// Newer is what was reported later by times that are not ahead of the receipt, so that a driver whose
+    /// clock runs ahead keeps the next one out no longer than a second.
     ///
     /// - Parameters:
     ///   - points: One of each vehicle, by vehicle.
-    ///   - staleness: Seconds of report time.
     ///   - connection: In the transaction that filed the points.
     /// - Returns: The rows that changed; other replicas are told of them at the commit.
     /// - Throws: ``DatabaseError`` when a statement fails.
     static func makeLive(
         _ points: [ReportCommit.Point],
-        staleness: Int64,
         on connection: Connection
     ) throws(DatabaseError) -> [LiveVehicle] {
         guard !points.isEmpty else { return [] }
@@ -130,8 +128,7 @@ enum ReportStore {
                 received_at = excluded.received_at, driver_id = excluded.driver_id,
                 assigned = excluded.assigned, revision = l.revision + 1,
                 transaction = excluded.transaction
-            WHERE excluded.timestamp > l.timestamp OR (excluded.reported_at > l.reported_at
-                AND l.reported_at < excluded.received_at - make_interval(secs => $13))
+            WHERE (excluded.reported_at, excluded.timestamp) > (l.reported_at, l.timestamp)
             RETURNING \(LiveVehicle.columns)
             """,
             [
@@ -144,7 +141,6 @@ enum ReportStore {
                 .timestampArray(reports.map(\.timestamp)),
                 .timestampArray(points.map { $0.report.reportedAt(receivedAt: $0.receivedAt) }),
                 .timestampArray(points.map(\.receivedAt)), .uuidArray(points.map(\.driverID)),
-                .double(Double(staleness)),
             ]
         )
         let live = try LiveVehicle.list(rows)

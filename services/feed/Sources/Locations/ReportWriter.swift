@@ -22,7 +22,7 @@ final class ReportWriter: Sendable {
     ///   - metrics: Counts points by what became of them.
     init(over connection: DedicatedConnection, tracker: Tracker, metrics: Metrics) {
         let counts = ReportCounts(metrics)
-        let commit = ReportCommit(staleness: tracker.staleness)
+        let commit = ReportCommit()
         let pending = PendingOutcome()
         writer = CoalescingWriter(
             over: connection,

@@ -2,7 +2,7 @@ internal import Transit
 
 /// Gives agencies' vehicles ids that are unique in our feed.
 ///
-/// An id that a driver's vehicle or an earlier feed's has, gets a prefix with the feed's place in the
+/// An id that a driver's vehicle or an earlier feed's has, or that looks like a rider entity's, gets a prefix with the feed's place in the
 /// configuration. Who had a prefix at the last look keeps it, so that a vehicle does not change its
 /// name each time the other one comes and goes.
 struct AgencyIdentities: Sendable {
@@ -32,7 +32,9 @@ struct AgencyIdentities: Sendable {
         let names = vehicles.map { vehicle in
             let key = Key(feed: vehicle.feed, id: vehicle.id)
             var name = vehicle.id
-            if prefixed.contains(key) || used.contains(name) || owners[name] != vehicle.feed {
+            if prefixed.contains(key) || used.contains(name) || owners[name] != vehicle.feed
+                || name.rawValue.hasPrefix("rider:")
+            {
                 still.insert(key)
                 repeat {
                     name = VehicleID("agency\(vehicle.feed + 1):\(name.rawValue)")

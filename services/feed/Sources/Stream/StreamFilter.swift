@@ -21,6 +21,10 @@ struct StreamFilter: Sendable, Hashable {
 
     init() {}
 
+    /// Whether many readers have the same wish, so that what they are told is worth keeping: there are no
+    /// more such filters than there are sources.
+    var isCommon: Bool { routeID == nil && tripID == nil && box == nil }
+
     /// Reads the parameters `source`, `route_id`, `trip_id` and `bbox`; an empty one says nothing.
     ///
     /// - Throws: 400 for a value that is none.

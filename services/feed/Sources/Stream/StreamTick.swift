@@ -52,37 +52,12 @@ struct StreamTick: Sendable {
     }
 
     /// Everything that a reader wants, as one event.
-    func snapshot(_ filter: StreamFilter) -> [UInt8] {
-        var bytes = Array("id: \(number)\nevent: snapshot\ndata: {\"header\":".utf8)
-        bytes += Array(
-            "{\"gtfsRealtimeVersion\":\"2.0\",\"incrementality\":\"FULL_DATASET\",".utf8
-        )
-        bytes += Array("\"timestamp\":\"\(header)\"},\"entity\":[".utf8)
-        var isFirst = true
-        for entity in entities where filter.admits(entity) {
-            if !isFirst { bytes.append(UInt8(ascii: ",")) }
-            isFirst = false
-            bytes += entity.json
-        }
-        bytes += Array("]}\n\n".utf8)
-        return bytes
+    func snapshot(_ filter: StreamFilter) -> StreamPieces {
+        StreamPieces(of: self, for: filter, isSnapshot: true)
     }
 
     /// What changed for a reader, one event for each entity; empty when nothing did.
-    func update(_ filter: StreamFilter) -> [UInt8] {
-        var bytes: [UInt8] = []
-        for change in changes {
-            let id = Array("id: \(number)\n".utf8)
-            if let new = change.new, filter.admits(new) {
-                bytes += id + Array("event: update\ndata: ".utf8) + new.json
-                bytes += [0x0A, 0x0A]
-            } else if let old = change.old, filter.admits(old) {
-                var text = ""
-                JSONText.append(old.id, to: &text)
-                let data = "event: remove\ndata: {\"id\":\(text),\"isDeleted\":true}\n\n"
-                bytes += id + Array(data.utf8)
-            }
-        }
-        return bytes
+    func update(_ filter: StreamFilter) -> StreamPieces {
+        StreamPieces(of: self, for: filter, isSnapshot: false)
     }
 }

@@ -20,7 +20,8 @@ extension HTTPRequest {
                 throw HTTPError(
                     status: 401,
                     code: "auth.invalid_subject",
-                    message: "invalid token: invalid subject"
+                    message: "invalid token: invalid subject",
+                    challenge: .anotherBearer
                 )
             }
             return id

@@ -1,0 +1,29 @@
+import Foundation
+import TestKit
+import Testing
+
+@testable import RelayService
+
+/// What operators start gives a relay the memory that its own bounds allow.
+@Suite struct RelayMemoryTests {
+    @Test(arguments: [
+        ("deploy/docker-compose.yml", "\n  relay:\n", "memory: "),
+        ("deploy/systemd/alongside@.service", "[Service]", "MemoryMax="),
+    ])
+    func `who stops reading meets a bound of the relay before the system's`(
+        file: String,
+        part: String,
+        key: String
+    ) throws {
+        let text = try String(contentsOfFile: ProjectPaths.root + "/" + file, encoding: .utf8)
+        let section = try #require(text.components(separatedBy: part).dropFirst().first)
+        let limit = try #require(section.components(separatedBy: key).dropFirst().first)
+        let gigabytes = try #require(Int(limit.prefix { $0.isNumber }))
+        #expect(limit.dropFirst("\(gigabytes)".count).first == "G")
+        let limits = RelayLimits()
+        // The kernel doubles what it is asked for.
+        let kernel = limits.sockets * 2 * limits.sendBufferBytes
+        let most = limits.queuedBytes + limits.unfinishedBytes + kernel
+        #expect(gigabytes << 30 > most + 128 << 20)
+    }
+}

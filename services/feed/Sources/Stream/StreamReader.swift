@@ -1,0 +1,85 @@
+internal import Synchronization
+internal import Telemetry
+internal import Web
+
+/// One reader of the stream: how far it is, and how it is woken.
+final class StreamReader: StreamSource {
+    /// Seconds without an event after which a comment shows that the stream lives and finds out who left.
+    private static let silence: UInt64 = 15_000_000_000
+    private static let comment = SharedBytes(Array(":\n\n".utf8))
+    /// Bytes of a piece, about; what a reader that stopped reading holds.
+    private static let pieceBytes = 32 << 10
+
+    private struct State {
+        var position: UInt64 = 0
+        /// What is left of its own news.
+        var pieces: StreamPieces?
+        var wake: (@Sendable () -> Void)?
+        var spokeAt = Timestamps.monotonicNanoseconds()
+        var isDismissed = false
+    }
+
+    /// The digest of the API key that it came with.
+    let key: String?
+    private let filter: StreamFilter
+    private let hub: StreamHub
+    private let state = Mutex(State())
+
+    init(filter: StreamFilter, key: String?, hub: StreamHub) {
+        self.filter = filter
+        self.key = key
+        self.hub = hub
+    }
+
+    func begin(wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
+
+    func wake() { state.withLock { $0.wake }?() }
+
+    /// The stream ends with what was sent.
+    func dismiss() {
+        let wake = state.withLock { state in
+            state.isDismissed = true
+            return state.wake
+        }
+        wake?()
+    }
+
+    func next() -> StreamPiece {
+        if state.withLock({ $0.isDismissed }) { return .end }
+        if let piece = nextPiece() { return said(piece) }
+        while let next = hub.next(filter, after: state.withLock { $0.position }) {
+            var bytes: SharedBytes?
+            switch next.news {
+            case .shared(let shared):
+                state.withLock { $0.position = next.position }
+                if shared.count > 0 { bytes = shared }
+            case .own(let pieces):
+                state.withLock { state in
+                    state.position = next.position
+                    state.pieces = pieces
+                }
+                bytes = nextPiece()
+            }
+            if let bytes { return said(bytes) }
+            let silence = Timestamps.monotonicNanoseconds() - state.withLock { $0.spokeAt }
+            if silence >= Self.silence { return said(Self.comment) }
+        }
+        return .wait
+    }
+
+    /// What is next of its own news.
+    private func nextPiece() -> SharedBytes? {
+        state.withLock { state in
+            let bytes = state.pieces?.next(Self.pieceBytes)
+            if bytes == nil { state.pieces = nil }
+            return bytes.map { SharedBytes($0) }
+        }
+    }
+
+    private func said(_ bytes: SharedBytes) -> StreamPiece {
+        state.withLock { $0.spokeAt = Timestamps.monotonicNanoseconds() }
+        return .bytes(bytes)
+    }
+
+    func end() { hub.leave(self) }
+}

@@ -41,6 +41,27 @@ import Web
         #expect(try await admins(database) == ["root@example.org"])
     }
 
+    /// What a start tells its operator before auth runs.
+    @Test func `who is there already is told apart from who will be made`() async throws {
+        let database = try await authDatabase()
+        let pool = database.open(connections: 1, role: Auth.schema.role)
+        func standing(
+            _ email: String,
+            _ password: String?
+        ) async throws -> StaffAccounts.AdminStanding {
+            try await StaffAccounts.standing(ofFirstAdmin: email, password: password, in: pool)
+        }
+        try await addStaff(.driver, email: "driver@example.org", in: database)
+        #expect(try await standing("root@example.org", goodPassword) == .noneYet)
+        try await addStaff(email: "root@example.org", in: database)
+        #expect(try await standing("Root@example.org", goodPassword) == .exists(passwordFits: true))
+        #expect(try await standing("root@example.org", "12345678") == .exists(passwordFits: false))
+        #expect(try await standing("root@example.org", nil) == .exists(passwordFits: false))
+        #expect(try await standing("boss@example.org", goodPassword) == .others)
+        #expect(try await standing("driver@example.org", goodPassword) == .others)
+        await pool.close()
+    }
+
     @Test func `of replicas that start at once, one makes it`() async throws {
         let database = try await authDatabase()
         try await withThrowingTaskGroup { group in

@@ -36,6 +36,54 @@ import Web
         }
     }
 
+    @Test(arguments: [Role.driver, .admin])
+    func `of staff it deletes every refresh token and leaves the other access tokens`(
+        role: Role
+    ) async throws {
+        let database = try await authDatabase()
+        try await withAuth(clock: clock, database: database) { auth async throws in
+            let email = "root@example.org"
+            let first = try await auth.staff(role, email: email, in: database)
+            let other = try await auth.tokens(email: email)
+            let bystander = try await auth.staff(role, email: "eve@example.org", in: database)
+            #expect(
+                try await auth.call(.post, "/api/v1/auth/logout", token: first.token).status == 204
+            )
+            #expect(try await !auth.accepts(first.token))
+            #expect(try await auth.accepts(other.token))
+            for token in [first.refreshToken, other.refreshToken] {
+                #expect(try await auth.refresh(token).status == 401)
+            }
+            // Those that are gone are unknown, not spent: nothing more is ended by them.
+            #expect(try await auth.accepts(other.token))
+            #expect(try await auth.refresh(bystander.refreshToken).status == 200)
+            let back = try await auth.tokens(email: email)
+            #expect(try await auth.refresh(back.refreshToken).status == 200)
+        }
+    }
+
+    @Test func `a token of staff without an id deletes refresh tokens and revokes nothing`()
+        async throws
+    {
+        let database = try await authDatabase()
+        try await withAuth(clock: clock, database: database) { auth async throws in
+            let staff = try await auth.staff(email: "root@example.org", in: database)
+            let token = TokenSigner(KeyRing(secret: TestTokens.secret, families: [.staff])).sign(
+                TokenClaims(
+                    subject: staff.accountId,
+                    role: .admin,
+                    issuedAt: clock.now,
+                    lifetime: .seconds(900),
+                    tokenID: nil
+                )
+            )
+            #expect(try await auth.call(.post, "/api/v1/auth/logout", token: token).status == 204)
+            #expect(try await auth.accepts(token))
+            #expect(try await auth.accepts(staff.token))
+            #expect(try await auth.refresh(staff.refreshToken).status == 401)
+        }
+    }
+
     @Test func `logout-all ends every session; the next log-in works at once`() async throws {
         let database = try await authDatabase()
         try await withAuth(clock: clock, database: database) { auth async throws in
@@ -71,11 +119,37 @@ import Web
                     #expect(answer.status == 204)
                 }
                 let back = try await one.tokens(handle: "ada")
-                // After the second that was revoked, and no later: else it would live longer.
+                // After the second that was revoked, and no later.
                 #expect(try claims(back.token, clock).issuedAt == clock.now + 1)
                 #expect(try await two.accepts(back.token))
                 #expect(try await !two.accepts(member.token))
             }
+        }
+    }
+
+    /// The tokens have to be dated after the revocation, which a clock that was ahead has written.
+    @Test func `tokens after a clock was ahead count no longer than others`() async throws {
+        let database = try await authDatabase()
+        try await withAuth(clock: clock, database: database) { auth async throws in
+            let rider = installation()
+            clock.advance(by: 6_700_000)
+            let member = try await auth.member("ada")
+            let answer = try await auth.call(.post, "/api/v1/auth/logout-all", token: member.token)
+            #expect(answer.status == 204)
+            let id = try await auth.register(rider).decoded(AuthProcess.Registration.self).riderId
+            let pool = database.open(role: Auth.schema.role)
+            let target = RevocationTarget.rider(try #require(UniqueID(id)))
+            #expect(try await Auth.revoke(target, at: clock.now, in: pool) == .revoked)
+            await pool.close()
+            clock.advance(by: -6_700_000)
+            let back = try await auth.tokens(handle: "ada")
+            #expect(back.expiresIn == 900)
+            #expect(try claims(back.token, clock).expiresAt == clock.now + 900)
+            #expect(try await auth.accepts(back.token))
+            let again = try await auth.register(rider).decoded(AuthProcess.Registration.self)
+            #expect(try claims(again.token, clock).expiresAt == clock.now + 8760 * 3600)
+            clock.advance(by: 900)
+            #expect(try await !auth.accepts(back.token))
         }
     }
 

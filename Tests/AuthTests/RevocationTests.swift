@@ -149,11 +149,10 @@ import Web
             let pool = database.open(role: Auth.schema.role)
             let target =
                 byInstallation ? RevocationTarget.installation(installation) : .rider(rider)
-            #expect(try await Auth.revoke(target, at: clock.now, in: pool))
-            #expect(try await Auth.revoke(.rider(.random()), at: clock.now, in: pool) == false)
-            #expect(
-                try await Auth.revoke(.installation(.random()), at: clock.now, in: pool) == false
-            )
+            #expect(try await Auth.revoke(target, at: clock.now, in: pool) == .revoked)
+            for stranger in [RevocationTarget.rider(.random()), .installation(.random())] {
+                #expect(try await Auth.revoke(stranger, at: clock.now, in: pool) == .nobody)
+            }
             await pool.close()
             await auth.view.look()
             for token in [first.token, second.token] {
@@ -179,10 +178,14 @@ import Web
                 .claims(of: first.token)
             let pool = database.open(role: Auth.schema.role)
             let id = try #require(claims.tokenID)
-            #expect(try await Auth.revoke(.token(id), at: clock.now, in: pool))
+            #expect(try await Auth.revoke(.token(id), at: clock.now, in: pool) == .revokedUnseen)
+            let member = try await auth.member("ada")
+            let own = try #require(try AuthTests.claims(member.token, clock).tokenID)
+            #expect(try await Auth.revoke(.token(own), at: clock.now, in: pool) == .revoked)
             await pool.close()
             await auth.view.look()
             #expect(try await auth.send(.get, export, token: first.token).status == 401)
+            #expect(try await !auth.accepts(member.token))
             #expect(try await auth.send(.get, export, token: second.token).status == 503)
         }
     }

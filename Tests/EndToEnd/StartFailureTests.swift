@@ -73,6 +73,16 @@ extension EndToEnd.People {
                 sentence: "2 settings are wrong:\n  LOG_LEVEL = \"loud\""
             ),
             Case(
+                testDescription: "a schedule's address that does not answer",
+                environment: ["GTFS_STATIC_URL": "http://127.0.0.1:1/gtfs.zip"],
+                sentence: "http://127.0.0.1:1/gtfs.zip: it cannot be fetched"
+            ),
+            Case(
+                testDescription: "a first admin with no address",
+                environment: ["ADMIN_BOOTSTRAP_EMAIL": "notmail"],
+                sentence: "ADMIN_BOOTSTRAP_EMAIL = \"notmail\": must be an e-mail address"
+            ),
+            Case(
                 testDescription: "a name as the address",
                 environment: ["BIND": "localhost"],
                 sentence: "BIND = \"localhost\" is no numeric address"
@@ -101,6 +111,8 @@ extension EndToEnd.People {
             let lines = product.log.split(separator: "\n").filter { $0.hasPrefix("alongside: ") }
             #expect(lines.count == 1, "\(product.log)")
             #expect(product.log.contains(failure.sentence), "\(product.log)")
+            // No cluster was made, let alone started.
+            #expect(!FileManager.default.fileExists(atPath: folder + "/postgres/base"))
             #expect(!FileManager.default.fileExists(atPath: folder + "/postgres/postmaster.pid"))
             #expect(
                 try FileManager.default.attributesOfItem(atPath: folder)[.posixPermissions] as? Int

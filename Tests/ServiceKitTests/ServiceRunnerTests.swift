@@ -132,10 +132,11 @@ private struct OpenSesame: Authorizer {
         #expect(code == 1)
         #expect(
             running.output == """
-                sample: cannot start: 3 settings are wrong:
+                sample: cannot start: 4 settings are wrong:
                   PORT = "x": must be a whole number from 0 to 65535
                   JWT_SECRET = (a secret of 5 bytes): must be at least 32 bytes long
                   SAMPLE_SIZE = "10": must be a whole number from 1 to 9
+                  DATABASE_URL is missing: set it or SAMPLE_DATABASE_URL, or run `alongside up`, which brings a database
 
                 """
         )
@@ -354,30 +355,64 @@ private struct OpenSesame: Authorizer {
         #expect(await code == 0)
         #expect(seen.withLock { $0 } == "alongside_sample sample")
     }
+
+    @Test func `a restart without the setting goes on with the shifted clock`() async throws {
+        let database = try await ThrowawayPostgres.shared.database()
+        try await migrate(database)
+        let pool = database.open(connections: 1)
+        try await pool.withConnection { connection throws(DatabaseError) in
+            try connection.script(
+                FleetClockTests.table + """
+                    INSERT INTO bus.clock (offset_seconds) VALUES (7000000);
+                    GRANT USAGE ON SCHEMA bus TO PUBLIC;
+                    GRANT SELECT ON bus.clock TO PUBLIC;
+                    """
+            )
+        }
+        await pool.close()
+        let ahead = Mutex<Int64?>(nil)
+        let service = definition(schema: schema) { context in
+            ahead.withLock { $0 = context.clock.now() - ApplicationClock.live().now() }
+            return ServiceParts()
+        }
+        async let code = running.run(service, [], ["DATABASE_URL": database.url])
+        _ = try await running.port(of: "http")
+        running.stop()
+        #expect(await code == 0)
+        #expect(abs((ahead.withLock { $0 } ?? 0) - 7_000_000) <= 1)
+        #expect(running.output.contains("the application clock is shifted"))
+    }
 }
 
 /// One offset for the whole fleet.
 @Suite(.timeLimit(.minutes(1))) struct FleetClockTests {
+    /// As the bus migrates it.
+    static let table = """
+        CREATE SCHEMA bus;
+        CREATE TABLE bus.clock (
+            is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+            offset_seconds bigint NOT NULL);
+
+        """
+
     @Test func `the first process fixes the offset and a restart does not jump back`() async throws
     {
         let database = try await ThrowawayPostgres.shared.database()
         let pool = database.open(connections: 1)
-        let offsets = try await pool.withConnection { connection throws(DatabaseError) in
-            try connection.script(
-                """
-                CREATE SCHEMA bus;
-                CREATE TABLE bus.clock (
-                    is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
-                    offset_seconds bigint NOT NULL);
-                """
-            )
+        let offsets = try await pool.withConnection {
+            connection throws(DatabaseError) -> [Int64?] in
+            let before = try FleetClock.fixedOffset(on: connection)
+            try connection.script(Self.table)
             return [
+                before,
+                try FleetClock.fixedOffset(on: connection),
                 try FleetClock.offsetSeconds(start: 1000, now: 5000, on: connection),
                 try FleetClock.offsetSeconds(start: 1000, now: 5600, on: connection),
                 try FleetClock.offsetSeconds(start: 9999, now: 6000, on: connection),
+                try FleetClock.fixedOffset(on: connection),
             ]
         }
         await pool.close()
-        #expect(offsets == [-4000, -4000, -4000])
+        #expect(offsets == [nil, nil, -4000, -4000, -4000, -4000])
     }
 }

@@ -31,7 +31,7 @@ private enum Sample {
             zone.declaration,
         ],
         rules: [
-            SettingsRule { settings in
+            SettingsRule(over: [mode.key, key.key]) { settings in
                 guard settings[mode] == .off, settings[key] != nil else { return [] }
                 return [SettingFault("SIGNING_KEY needs MODE=enforce")]
             }
@@ -40,6 +40,24 @@ private enum Sample {
 }
 
 @Suite struct SettingsTests {
+    /// A fault of one setting hides none of another's, and causes none.
+    @Test(arguments: [
+        (["PORT": "x", "MODE": "off", "SIGNING_KEY": "good"], ["PORT", "SIGNING_KEY"]),
+        (["PORT": "x", "MODE": "maybe", "SIGNING_KEY": "good"], ["PORT", "MODE"]),
+        (["MODE": "off", "SIGNING_KEY": "x"], ["SIGNING_KEY"]),
+    ])
+    func `rules over settings that are right are asked beside faults of others`(
+        environment: [String: String],
+        keys: [String]
+    ) {
+        let error = #expect(throws: SettingsError.self) {
+            try Sample.table.read(environment: environment)
+        }
+        // The required setting is missing each time.
+        let named = error?.faults.map { String($0.description.prefix { $0 != " " }) } ?? []
+        #expect(named.sorted() == (keys + ["ZONE_NAME"]).sorted())
+    }
+
     @Test func `takes defaults where nothing or an empty text is given`() throws {
         let settings = try Sample.table.read(environment: ["ZONE_NAME": "Etc/UTC", "PORT": ""])
         #expect(settings[Sample.port] == 8080)

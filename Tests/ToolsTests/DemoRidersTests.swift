@@ -19,11 +19,15 @@ import Testing
 
     @Test func `ride with a command line that ridersim takes, on the fleet's clock`() throws {
         let riders = try DemoRiders(installation, folder, environment: [:])
-        let program = riders.program(schedule: "/x.zip", port: 8081, clockOffset: -90)
+        let program = riders.program(
+            schedule: "/x.zip",
+            url: "http://[::1]:8081",
+            clockOffset: -90
+        )
         let options = try SimulatorOptions(arguments: ["ridersim"] + program.arguments)
         #expect(options.clockOffsetSeconds == -90)
         #expect(options.gtfs == "/x.zip")
-        #expect(options.url == "http://127.0.0.1:8081")
+        #expect(options.url == "http://[::1]:8081")
         #expect(options.installations == own.path + "/demo-riders")
         #expect(program.stage == .riders)
     }
@@ -46,27 +50,5 @@ import Testing
             try DemoRiders(installation, folder, environment: ["RIDER_MODE_ENABLED": "false"])
         }
         #expect(error?.description.contains("RIDER_MODE_ENABLED is off") == true)
-    }
-
-    @Test func `the fleet's clock is fixed once and then read`() async throws {
-        let database = try await ThrowawayPostgres.shared.database()
-        _ = try await Fleet.migrate(database.url)
-        let unshifted = try DemoRiders(installation, folder, environment: [:])
-        #expect(try unshifted.clockOffset(database.url) == 0)
-        let shifted = try DemoRiders(
-            installation,
-            folder,
-            environment: ["ALONGSIDE_CLOCK_START": "2026-02-16T16:00:00Z"]
-        )
-        let now = ApplicationClock.live().now()
-        let offset = try shifted.clockOffset(database.url)
-        #expect(abs(now + offset - 1_771_257_600) <= 30)
-        // A later start takes the row, whatever it would say itself.
-        let later = try DemoRiders(
-            installation,
-            folder,
-            environment: ["ALONGSIDE_CLOCK_START": "2026-05-01T00:00:00Z"]
-        )
-        #expect(try later.clockOffset(database.url) == offset)
     }
 }

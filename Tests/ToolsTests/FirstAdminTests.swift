@@ -1,3 +1,4 @@
+import AuthService
 import Foundation
 import ServiceKit
 import Testing
@@ -8,10 +9,11 @@ import Testing
 @Suite struct FirstAdminTests {
     private func admin(
         _ environment: [String: String],
-        _ folder: DataFolder
+        _ folder: DataFolder,
+        _ standing: StaffAccounts.AdminStanding = .noneYet
     ) throws -> FirstAdmin {
         let settings = try UpSettings.table.read(environment: environment, options: [:])
-        return try FirstAdmin(settings, environment: environment, folder)
+        return try FirstAdmin(settings, environment: environment, folder) { _, _ in standing }
     }
 
     private func withFolder(_ body: (DataFolder) throws -> Void) throws {
@@ -42,6 +44,62 @@ import Testing
             #expect(attributes[.posixPermissions] as? Int == 0o600)
             #expect(try admin(environment, folder).environment == first.environment)
             #expect(DataFolder.text(of: file) == password)
+        }
+    }
+
+    @Test(arguments: [nil, "a@b"])
+    func `is not promised where an admin exists already`(email: String?) throws {
+        try withFolder { folder in
+            let file = folder.keys + "/admin-password"
+            let environment = email.map { ["ADMIN_BOOTSTRAP_EMAIL": $0] } ?? [:]
+            let name = email ?? "admin@localhost"
+            for standing in [StaffAccounts.AdminStanding.exists(passwordFits: false), .others] {
+                let late = try admin(environment, folder, standing)
+                #expect(late.environment.isEmpty)
+                #expect(late.announcement.hasPrefix(name))
+                #expect(!late.announcement.contains("its first password is in"))
+                #expect(late.announcement.contains("alongside user add"))
+                // Nor is a password made that nobody has.
+                #expect(DataFolder.text(of: file) == nil)
+            }
+            let kept = try admin(environment, folder, .exists(passwordFits: true))
+            #expect(kept.environment.isEmpty)
+            #expect(kept.announcement == "\(name), its first password is in \(file)")
+        }
+    }
+
+    @Test func `is asked for with the password that would be announced`() throws {
+        try withFolder { folder in
+            var asked: [[String?]] = []
+            func ask(_ environment: [String: String]) throws {
+                let settings = try UpSettings.table.read(environment: environment)
+                _ = try FirstAdmin(settings, environment: environment, folder) { email, password in
+                    asked.append([email, password])
+                    return .noneYet
+                }
+            }
+            try ask([:])
+            try ask([:])
+            try ask(["ADMIN_BOOTSTRAP_EMAIL": "a@b", "ADMIN_BOOTSTRAP_PASSWORD": "12345678"])
+            let made = DataFolder.text(of: folder.keys + "/admin-password")
+            #expect(
+                asked == [
+                    ["admin@localhost", nil], ["admin@localhost", made], ["a@b", "12345678"],
+                ]
+            )
+        }
+    }
+
+    @Test func `a password alone is that of the usual address`() throws {
+        try withFolder { folder in
+            let admin = try admin(["ADMIN_BOOTSTRAP_PASSWORD": "12345678"], folder)
+            #expect(
+                admin.environment == [
+                    "ADMIN_BOOTSTRAP_EMAIL": "admin@localhost",
+                    "ADMIN_BOOTSTRAP_PASSWORD": "12345678",
+                ]
+            )
+            #expect(admin.announcement.hasPrefix("admin@localhost, password from"))
         }
     }
 

@@ -1,5 +1,6 @@
 import Database
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Operations
@@ -70,6 +71,46 @@ import Testing
         try await onOneThread { try postgres.makeDatabase() }
         try await onOneThread { try postgres.stop() }
         #expect(!FileManager.default.fileExists(atPath: unfinished))
+    }
+
+    /// As when a volume is unmounted; an empty cluster in its place would be taken for the real one.
+    @Test func `data that has gone is said once, waited for, and not made anew`() async throws {
+        let own = try OwnFolder()
+        let postgres = try PrivatePostgres(in: DataFolder(opening: own.path))
+        let away = postgres.dataPath + ".away"
+        let lines = try await onOneThread { () throws -> [String] in
+            _ = try postgres.start()
+            defer { try? postgres.stop() }
+            let said = Mutex<[String]>([])
+            var watch = DatabaseWatch(postgres) { line in said.withLock { $0.append(line) } }
+            /// Ticks until it is so, 60 s at most.
+            func wait(_ isSo: () -> Bool) {
+                var rounds = 3000
+                while !isSo(), rounds > 0 {
+                    rounds -= 1
+                    watch.tick()
+                    usleep(20_000)
+                }
+            }
+            let id = try #require(
+                DataFolder.text(of: postgres.dataPath + "/postmaster.pid")?.split(separator: "\n")
+                    .first.flatMap { pid_t($0) }
+            )
+            try FileManager.default.moveItem(atPath: postgres.dataPath, toPath: away)
+            kill(id, SIGKILL)
+            wait { !said.withLock { $0.isEmpty } }
+            // Long enough for several more looks.
+            let end = Supervisor.monotonicSeconds() + 1.5
+            wait { Supervisor.monotonicSeconds() > end }
+            #expect(!FileManager.default.fileExists(atPath: postgres.dataPath))
+            try FileManager.default.moveItem(atPath: away, toPath: postgres.dataPath)
+            wait { said.withLock { $0.last?.hasSuffix("was started again") == true } }
+            #expect(postgres.isRunning)
+            return said.withLock { $0 }
+        }
+        let sentence = "its data in \(postgres.dataPath) has gone"
+        #expect(lines.filter { $0.contains(sentence) }.count == 1)
+        #expect(lines.last == "the private PostgreSQL had ended and was started again")
     }
 
     private func run(_ sql: String, on postgres: PrivatePostgres) async throws {

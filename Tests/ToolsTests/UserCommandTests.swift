@@ -83,6 +83,31 @@ import Transit
         )
     }
 
+    @Test func `dates the account by the fleet's clock`() async throws {
+        let database = try await database()
+        let pool = database.open(connections: 1)
+        try await pool.withConnection { connection throws(DatabaseError) in
+            try connection.script(
+                """
+                CREATE SCHEMA bus;
+                CREATE TABLE bus.clock (offset_seconds bigint NOT NULL);
+                INSERT INTO bus.clock VALUES (7000000);
+                GRANT USAGE ON SCHEMA bus TO PUBLIC;
+                GRANT SELECT ON bus.clock TO PUBLIC;
+                """
+            )
+        }
+        _ = try await run(
+            ["--role", "driver", "--email", "d@example.org", "--generate"],
+            ["DATABASE_URL": database.url]
+        )
+        let made = try await pool.withConnection { connection throws(DatabaseError) in
+            try connection.query("SELECT created_at FROM auth.accounts").one().timestamp(0)
+        }
+        await pool.close()
+        #expect(abs(made - ApplicationClock.live().now() - 7_000_000) <= 60)
+    }
+
     @Test(arguments: [
         [], ["--role", "admin"], ["--email", "a@b"], ["--role", "member", "--email", "a@b"],
         ["--role", "admin", "--email"], ["--role", "admin", "--email", "a@b", "more"],

@@ -177,6 +177,35 @@ import Transit
         }
     }
 
+    /// Else whoever rode while a clock was ahead could not ride until the time had come.
+    @Test(arguments: [(20, 1), (21, 0), (30, 0), (31, 3), (8_000_000, 3)] as [(Int64, Int)])
+    func `an allowance used up further ahead than it lasts is whole`(
+        secondsAhead: Int64,
+        changes: Int
+    ) async throws {
+        try await World.with { world async throws in
+            let verifier = try await world.verifier()
+            let id = UniqueID.random()
+            try await world.run(
+                """
+                INSERT INTO verifier.rider_reputation (rider_id, score, tier, changes_full_at,
+                    last_seen_at)
+                VALUES ('\(id)', 0, 'new', to_timestamp(\(Course.start + secondsAhead)), 'epoch')
+                """
+            )
+            var done = 0
+            var rider = Rider(id)
+            while done < 4 {
+                guard await verifier.start(rider).refusal == nil else { break }
+                done += 1
+                guard await verifier.end(rider).refusal == nil else { break }
+                done += 1
+                rider = Rider(id)
+            }
+            #expect(done == changes)
+        }
+    }
+
     @Test func `what ingest never sends is refused before the database`() async throws {
         try await World.with { world async throws in
             let verifier = try await world.verifier()

@@ -42,7 +42,7 @@ struct RegisterRider: Sendable {
                 return (rider, nil as TokenClaims?)
             }
             let subject = rider.id.description
-            let claims = TokenClaims(
+            var claims = TokenClaims(
                 subject: subject,
                 role: .rider,
                 issuedAt: try revocations.signingTime(for: subject, at: now, on: connection),
@@ -53,6 +53,8 @@ struct RegisterRider: Sendable {
                     build: installation.build
                 )
             )
+            // However far ahead it had to be dated, it counts no longer than another.
+            claims.expiresAt = now + lifetime.components.seconds
             try RiderRows.noteToken(of: rider.id, until: claims.expiresAt, on: connection)
             return (rider, claims)
         }

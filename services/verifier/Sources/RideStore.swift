@@ -10,6 +10,8 @@ enum RideStore {
     static let changeInterval: Int64 = 10
     /// Ride changes that may come at once.
     static let changeBurst: Int64 = 3
+    /// Seconds in which an allowance that is used up is whole again; no honest row is further ahead.
+    private static let changesWholeIn = changeInterval * changeBurst
 
     /// What a row keeps only for as long as its ride is under way.
     private static let forgotten = """
@@ -141,10 +143,11 @@ enum RideStore {
             """,
             [.uuid(riderID), .timestamp(now)]
         ).one()
-        let fullAt = try row.timestamp("changes_full_at")
+        let missing = try row.timestamp("changes_full_at") - now
         return Standing(
             tier: Tier(wireName: try row.text("tier")),
-            mayChange: fullAt - now <= changeInterval * (changeBurst - 1)
+            // What a clock that was ahead has written says nothing of what was used.
+            mayChange: missing <= changeInterval * (changeBurst - 1) || missing > changesWholeIn
         )
     }
 
@@ -157,10 +160,14 @@ enum RideStore {
         try connection.execute(
             """
             UPDATE verifier.rider_reputation
-            SET changes_full_at = GREATEST(changes_full_at, $2) + make_interval(secs => $3)
+            SET changes_full_at = make_interval(secs => $3) + CASE
+                WHEN changes_full_at > $4 THEN $2 ELSE GREATEST(changes_full_at, $2) END
             WHERE rider_id = $1
             """,
-            [.uuid(riderID), .timestamp(now), .double(Double(changeInterval))]
+            [
+                .uuid(riderID), .timestamp(now), .double(Double(changeInterval)),
+                .timestamp(now + changesWholeIn),
+            ]
         )
     }
 

@@ -224,18 +224,21 @@ struct ServiceProcess: Sendable {
     }
 
     private func makeClock(_ pool: Database?) async throws -> ApplicationClock {
-        guard let start = settings[FleetClock.start] else { return .live() }
+        let start = settings[FleetClock.start]
         let now = ApplicationClock.live().now()
-        var offset = start - now
+        var offset = start.map { $0 - now }
         if let pool {
             do {
-                offset = try await pool.withConnection { connection throws(DatabaseError) in
-                    try FleetClock.offsetSeconds(start: start, now: now, on: connection)
+                offset = try await pool.withConnection {
+                    connection throws(DatabaseError) -> Int64? in
+                    guard let start else { return try FleetClock.fixedOffset(on: connection) }
+                    return try FleetClock.offsetSeconds(start: start, now: now, on: connection)
                 }
             } catch {
-                throw StartFault("ALONGSIDE_CLOCK_START needs the table bus.clock: \(error)")
+                throw StartFault("the fleet's clock cannot be read from bus.clock: \(error)")
             }
         }
+        guard let offset else { return .live() }
         logger.warning(
             "the application clock is shifted",
             [

@@ -189,10 +189,14 @@ struct StandardSettings: Sendable {
     }
 
     var rules: [SettingsRule] {
-        [
-            SettingsRule { settings in
-                databaseFaults(settings) + busFaults(settings) + keyFaults(settings)
-            }
+        let verifying = families.map { Self.jwtKey($0).key }
+        return [
+            SettingsRule(over: [ownDatabaseURL.key, Self.databaseURL.key], databaseFaults),
+            SettingsRule(over: [Self.busPublicKey.key, Self.busSecretKey.key], busFaults),
+            SettingsRule(
+                over: Set([Self.jwtSecret.key, Self.jwtAcceptsRaw.key] + verifying),
+                keyFaults
+            ),
         ]
     }
 

@@ -14,6 +14,14 @@ public enum ScheduleDownload {
         location.hasPrefix("http://") || location.hasPrefix("https://")
     }
 
+    /// What ``isLocation(_:)`` lets pass, as a phrase after "must be".
+    public static let allowedLocation = "a path, or an address that begins with http:// or https://"
+
+    /// Whether a schedule can lie there at all: an address of another scheme is no path either.
+    public static func isLocation(_ text: String) -> Bool {
+        isAddress(text) || !text.contains("://")
+    }
+
     /// Fetches a zip.
     ///
     /// - Parameter address: An http or https URL; up to five redirects are followed.

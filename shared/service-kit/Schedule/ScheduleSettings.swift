@@ -7,7 +7,9 @@ internal import Transit
 public enum ScheduleSettings {
     private static let location = Setting.requiredText(
         "GTFS_STATIC_URL",
-        "The schedule: a path or an http(s) URL of a GTFS zip."
+        allowed: ScheduleDownload.allowedLocation,
+        "The schedule: a path or an http(s) URL of a GTFS zip.",
+        where: ScheduleDownload.isLocation
     )
     private static let refreshPeriod = Setting.duration(
         "GTFS_STATIC_REFRESH",

@@ -107,15 +107,27 @@ extension Setting where Value == String {
     }
 
     /// Declares a text without which the service does not start.
-    public static func requiredText(_ key: String, _ documentation: String) -> Setting {
+    ///
+    /// - Parameters:
+    ///   - key: The name in the environment.
+    ///   - allowed: The allowed values as a phrase after "must be".
+    ///   - documentation: One sentence for `--help` and the reference.
+    ///   - isAllowed: Whether a text is allowed.
+    /// - Returns: The declared setting.
+    public static func requiredText(
+        _ key: String,
+        allowed: String = "set",
+        _ documentation: String,
+        where isAllowed: @escaping @Sendable (String) -> Bool = { _ in true }
+    ) -> Setting {
         Setting(
             key,
             kind: "text",
-            allowed: "set",
+            allowed: allowed,
             fallback: nil,
             fallbackText: "",
             documentation: documentation,
-            parse: { $0 }
+            parse: { text in isAllowed(text) ? text : nil }
         )
     }
 }

@@ -59,12 +59,18 @@ public struct Settings: Sendable {
 
 /// A check over several settings, such as "A needs B".
 public struct SettingsRule: Sendable {
+    let keys: Set<String>
     let check: @Sendable (Settings) -> [SettingFault]
 
     /// Makes a rule.
     ///
-    /// - Parameter check: The faults of settings that are each right by themselves.
-    public init(_ check: @escaping @Sendable (Settings) -> [SettingFault]) { self.check = check }
+    /// - Parameters:
+    ///   - keys: The settings that it looks at; while one of them is wrong by itself it is not asked.
+    ///   - check: The faults of settings that are each right by themselves.
+    public init(over keys: Set<String>, _ check: @escaping @Sendable (Settings) -> [SettingFault]) {
+        self.keys = keys
+        self.check = check
+    }
 }
 
 /// One sentence about what is wrong with a setting.

@@ -13,7 +13,7 @@ public struct SettingsTable: Sendable {
     ///
     /// - Parameters:
     ///   - declarations: The settings; each key once.
-    ///   - rules: Checks over several settings, made when each is right by itself.
+    ///   - rules: Checks over several settings.
     public init(_ declarations: [SettingDeclaration], rules: [SettingsRule] = []) {
         precondition(
             Set(declarations.map(\.key)).count == declarations.count,
@@ -38,14 +38,17 @@ public struct SettingsTable: Sendable {
     ) throws(SettingsError) -> Settings {
         var settings = Settings()
         var faults: [SettingFault] = []
+        var wrong: Set<String> = []
         for declaration in declarations {
+            let count = faults.count
             switch source(of: declaration, environment, options) {
             case .success(let given): take(declaration, given, into: &settings, &faults)
             case .failure(let fault): faults.append(fault)
             }
+            if faults.count > count { wrong.insert(declaration.key) }
         }
         settings.warnings += likelyMistakes(in: environment)
-        if faults.isEmpty { faults = rules.flatMap { $0.check(settings) } }
+        faults += rules.filter { $0.keys.isDisjoint(with: wrong) }.flatMap { $0.check(settings) }
         guard faults.isEmpty else { throw SettingsError(faults: faults) }
         return settings
     }

@@ -112,14 +112,17 @@ public enum Alongside {
             say(table.help(program: "alongside up [--demo]", summary: summary))
             return 0
         }
-        let settings = try settings(environment, table.options(on: line))
+        let options = table.options(on: line)
         if line.has("print-configuration") {
-            say(settings.printed(table))
+            say(try settings(environment, options).printed(table))
             return 0
         }
+        let given = environment.merging(options) { _, option in option }
+        let checked = try Preflight.check(given, isDemo: line.has("demo"))
+        for warning in checked.warnings { say("warning: \(warning)") }
         let up = UpCommand(
-            settings,
-            environment: environment,
+            checked.settings,
+            environment: given,
             isDemo: line.has("demo"),
             say: say
         )

@@ -73,6 +73,15 @@ struct ChildProcess: Sendable {
         return exitCode(status)
     }
 
+    /// Looks whether it has ended, without waiting; to be asked no more once it has.
+    ///
+    /// - Returns: Its exit code, as ``run(_:arguments:environment:logPath:user:)`` gives it; nil while it runs.
+    func ended() -> Int32? {
+        var status: Int32 = 0
+        guard waitpid(id, &status, WNOHANG) == id else { return nil }
+        return Self.exitCode(status)
+    }
+
     /// Sends a signal; a process that is gone is no error.
     func signal(_ number: Int32) { kill(id, number) }
 

@@ -1,4 +1,3 @@
-internal import Database
 internal import FoundationEssentials
 internal import ServiceKit
 
@@ -9,13 +8,12 @@ struct DemoRiders: Sendable {
         default: true,
         "Whether riders may report."
     ).lenient
-    private static let table = SettingsTable([riderMode.declaration, FleetClock.start.declaration])
+    private static let table = SettingsTable([riderMode.declaration])
 
     private let executable: String
     private let installations: String
     private let logPath: String
     private let environment: [String: String]
-    private let clockStart: Int64?
 
     /// Checks all that riders need, before anything is started.
     ///
@@ -40,7 +38,6 @@ struct DemoRiders: Sendable {
         executable = try installation.program("ridersim")
         installations = folder.path + "/demo-riders"
         logPath = folder.logs + "/riders.log"
-        clockStart = settings[FleetClock.start]
         self.environment = environment
         if let data = FileManager.default.contents(atPath: installations),
             (try? JSONDecoder().decode([String: [String: String]].self, from: data)) == nil
@@ -51,51 +48,19 @@ struct DemoRiders: Sendable {
         }
     }
 
-    /// Asks how the fleet's clock is shifted, and fixes it when it is not yet.
-    ///
-    /// - Parameter url: The migrated database.
-    /// - Returns: How far the fleet's clock is ahead of this machine's, in seconds.
-    /// - Throws: ``OperationError`` when the database does not tell.
-    func clockOffset(_ url: String) throws(OperationError) -> Int64 {
-        guard let clockStart else { return 0 }
-        let now = ApplicationClock.live().now()
-        let offset = BlockingWait.run {
-            let database = Database(
-                DatabaseConfiguration(url: url, connections: 1, applicationName: "alongside-clock")
-            )
-            let offset: Result<Int64, DatabaseError>
-            do throws(DatabaseError) {
-                offset = .success(
-                    try await database.withConnection { connection throws(DatabaseError) in
-                        try FleetClock.offsetSeconds(start: clockStart, now: now, on: connection)
-                    }
-                )
-            } catch {
-                offset = .failure(error)
-            }
-            await database.close()
-            return try offset.get()
-        }
-        switch offset {
-        case .success(let seconds): return seconds
-        case .failure(let error):
-            throw OperationError("the fleet's clock cannot be read: \(error)")
-        }
-    }
-
     /// The program that rides.
     ///
     /// - Parameters:
     ///   - schedule: The path or address of the schedule that the services have.
-    ///   - port: The gateway's.
+    ///   - url: The gateway's.
     ///   - clockOffset: How far the fleet's clock is ahead, in seconds.
     /// - Returns: What the supervisor runs.
-    func program(schedule: String, port: Int, clockOffset: Int64) -> ManagedProgram {
+    func program(schedule: String, url: String, clockOffset: Int64) -> ManagedProgram {
         ManagedProgram(
             name: "riders",
             executable: executable,
             arguments: [
-                "-url", "http://127.0.0.1:\(port)", "-gtfs", schedule, "-random", "5",
+                "-url", url, "-gtfs", schedule, "-random", "5",
                 "-riders-per-trip", "2", "-follow-schedule", "-repeat", "-installations",
                 installations, "-clock-offset", "\(clockOffset)s",
             ],

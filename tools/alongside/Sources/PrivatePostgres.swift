@@ -67,9 +67,7 @@ struct PrivatePostgres {
     /// - Throws: ``OperationError`` when it does not start, or the data is of another version.
     func start() throws(OperationError) -> Bool {
         try prepareFolders()
-        if !FileManager.default.fileExists(atPath: dataPath + "/PG_VERSION") {
-            try initialise()
-        }
+        if !hasData { try initialise() }
         let version = DataFolder.text(of: dataPath + "/PG_VERSION") ?? ""
         guard version == Self.majorVersion else {
             throw OperationError(
@@ -78,23 +76,47 @@ struct PrivatePostgres {
             )
         }
         if try run("pg_ctl", ["status", "-D", dataPath]) == 0 { return true }
-        // A terse log: the detail of a refused row is somebody's handle or address, which an erasure
-        // would not find there.
-        let options =
-            "-c listen_addresses='' -c unix_socket_directories='\(socketFolder)' "
-            + "-c max_connections=200 -c log_error_verbosity=terse"
-        guard
-            try run(
-                "pg_ctl",
-                ["start", "-w", "-t", "60", "-D", dataPath, "-l", logPath, "-o", options]
-            )
-                == 0
-        else {
+        guard try run("pg_ctl", startArguments) == 0 else {
             throw OperationError(
                 "the private database does not start; its log is \(logPath)"
             )
         }
         return false
+    }
+
+    /// Begins to start a server that had ended, over the data that it had.
+    ///
+    /// Never makes a cluster: an empty one in the place of data that is away for a moment would be
+    /// taken for the real one.
+    ///
+    /// - Returns: A program that ends with 0 when the server takes connections.
+    /// - Throws: ``OperationError`` when the data has gone.
+    func startAgain() throws(OperationError) -> ChildProcess {
+        guard hasData else {
+            throw OperationError(
+                "its data in \(dataPath) has gone; put that folder back, or stop this and restore a backup (alongside restore)"
+            )
+        }
+        try prepareSurroundings()
+        return try ChildProcess.start(
+            programs + "/pg_ctl",
+            arguments: startArguments,
+            environment: Self.environment,
+            logPath: logPath,
+            user: user
+        )
+    }
+
+    /// Whether a cluster has been made.
+    var hasData: Bool { FileManager.default.fileExists(atPath: dataPath + "/PG_VERSION") }
+
+    private var startArguments: [String] {
+        // A terse log: the detail of a refused row is somebody's handle or address, which an erasure
+        // would not find there.
+        let options =
+            "-c listen_addresses='' -c unix_socket_directories='\(socketFolder)' "
+            + "-c max_connections=200 -c log_error_verbosity=terse"
+        return ["start", "-w", "-t", "60", "-D", dataPath, "-l", logPath, "-o", options]
     }
 
     /// Whether the server's first process lives.
@@ -129,13 +151,13 @@ struct PrivatePostgres {
             try DataFolder.write(parent + "\n", to: folderPath + "/database-folder", mode: 0o644)
         }
         try DataFolder.makeFolder(parent, mode: 0o755)
-        for folder in [dataPath, socketFolder] {
-            try PrivateFolder.make(
-                folder,
-                owner: user?.userID ?? geteuid(),
-                group: user?.groupID ?? getegid()
-            )
-        }
+        try makeOwnFolder(dataPath)
+        try prepareSurroundings()
+    }
+
+    /// Makes what the server needs beside its data: a start of the machine empties `/tmp`.
+    private func prepareSurroundings() throws(OperationError) {
+        try makeOwnFolder(socketFolder)
         let log = open(logPath, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o640)
         guard log >= 0 else { throw OperationError("cannot write \(logPath): \(lastErrorText())") }
         if let user { fchown(log, user.userID, user.groupID) }
@@ -148,11 +170,7 @@ struct PrivatePostgres {
     private func initialise() throws(OperationError) {
         let unfinished = dataPath + ".unfinished"
         try? FileManager.default.removeItem(atPath: unfinished)
-        try PrivateFolder.make(
-            unfinished,
-            owner: user?.userID ?? geteuid(),
-            group: user?.groupID ?? getegid()
-        )
+        try makeOwnFolder(unfinished)
         let made = try run(
             "initdb",
             [
@@ -165,11 +183,21 @@ struct PrivatePostgres {
         }
     }
 
+    private func makeOwnFolder(_ path: String) throws(OperationError) {
+        try PrivateFolder.make(
+            path,
+            owner: user?.userID ?? geteuid(),
+            group: user?.groupID ?? getegid()
+        )
+    }
+
+    private static let environment = ["PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/tmp"]
+
     private func run(_ program: String, _ arguments: [String]) throws(OperationError) -> Int32 {
         try ChildProcess.run(
             programs + "/" + program,
             arguments: arguments,
-            environment: ["PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/tmp"],
+            environment: Self.environment,
             logPath: logPath,
             user: user
         )

@@ -20,30 +20,34 @@ enum RevokeCommand {
     ) throws(OperationError) -> String {
         let target = try target(kind, id)
         let url = try OperatorDatabase(environment).url
-        let result = BlockingWait.run {
-            let database = Database(
-                DatabaseConfiguration(
-                    url: url,
-                    role: Auth.schema.role,
-                    connections: 1,
-                    applicationName: "alongside-revoke"
-                )
-            )
-            defer { Task { await database.close() } }
-            return try await Auth.revoke(target, at: ApplicationClock.live().now(), in: database)
+        let client = "alongside-revoke"
+        let result = BlockingWait.run(on: url, as: Auth.schema, called: client) { database in
+            let now = try await FleetClock.clock(in: database).now()
+            return try await Auth.revoke(target, at: now, in: database)
         }
         switch result {
-        case .success(true): return "revoked: every service refuses it within a second"
-        case .success(false): throw OperationError("there is no such \(kind)")
+        case .success(.revoked): return done
+        case .success(.revokedUnseen):
+            return "\(done); no account has such a token, so check the id if it is not a rider's"
+        case .success(.nobody): throw OperationError("there is no such \(kind)")
         case .failure(let error): throw OperationError("nothing was revoked: \(error)")
         }
     }
+
+    private static let done = "revoked: every service refuses it within a second"
 
     private static func target(
         _ kind: String,
         _ id: String
     ) throws(OperationError) -> RevocationTarget {
-        if kind == "token", !id.isEmpty { return .token(id) }
+        if kind == "token" {
+            guard id.utf8.count == 32, id.allSatisfy(\.isHexDigit) else {
+                throw OperationError(
+                    "\(id) is no token's id: give its `jti`, which is 32 hexadecimal digits"
+                )
+            }
+            return .token(id)
+        }
         guard let uuid = UniqueID(id) else { throw OperationError("\(id) is not a UUID") }
         switch kind {
         case "rider": return .rider(uuid)

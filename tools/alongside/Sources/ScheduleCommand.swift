@@ -11,11 +11,16 @@ enum ScheduleCommand {
     /// - Returns: Some lines about it.
     /// - Throws: ``OperationError`` naming file, line and reason.
     static func check(_ location: String) throws(OperationError) -> String {
+        try check(try bytes(location), from: location)
+    }
+
+    /// Says what is in a schedule that was read.
+    ///
+    /// - Throws: ``OperationError`` naming file, line and reason.
+    static func check(_ zip: [UInt8], from location: String) throws(OperationError) -> String {
         let index: ScheduleIndex
         do {
-            index = try ScheduleLoader.load(zip: try bytes(location), name: location)
-        } catch let error as OperationError {
-            throw error
+            index = try ScheduleLoader.load(zip: zip, name: location)
         } catch {
             throw OperationError("\(error)")
         }

@@ -80,7 +80,7 @@ final class Supervisor {
             nextLogLook = now + Self.logPeriodSeconds
         }
         for index in entries.indices {
-            if let process = entries[index].process, let code = Self.reap(process) {
+            if let process = entries[index].process, let code = process.ended() {
                 entries[index].process = nil
                 let earlier = failures[entries[index].program.name]?.count ?? 0
                 failures[entries[index].program.name] = (code, earlier + 1)
@@ -115,7 +115,7 @@ final class Supervisor {
             while members.contains(where: { entries[$0].process != nil }) {
                 for index in members {
                     guard let process = entries[index].process else { continue }
-                    if Self.reap(process) != nil {
+                    if process.ended() != nil {
                         entries[index].process = nil
                     } else if Self.monotonicSeconds() > deadline {
                         logger.warning(
@@ -139,12 +139,6 @@ final class Supervisor {
             logPath: entry.program.logPath
         )
         entry.policy.started(at: Self.monotonicSeconds())
-    }
-
-    private static func reap(_ process: ChildProcess) -> Int32? {
-        var status: Int32 = 0
-        guard waitpid(process.id, &status, WNOHANG) == process.id else { return nil }
-        return ChildProcess.exitCode(status)
     }
 
     static func monotonicSeconds() -> Double {

@@ -3,7 +3,6 @@ internal import Bus
 internal import CLinux
 internal import FoundationEssentials
 internal import Glibc
-internal import Schedule
 internal import ServiceKit
 internal import Telemetry
 internal import Transit
@@ -65,33 +64,40 @@ final class UpCommand {
 
         let riders =
             isDemo ? try DemoRiders(installation, folder, environment: environment) : nil
-        let schedule = try schedule(folder)
         let own = settings[UpSettings.databaseURL]
         let postgres = own == nil ? try PrivatePostgres(in: folder) : nil
+        let schedule = UpSchedule(settings, folder)
+        let isFirst = postgres?.hasData == false
+        guard try schedule.check(isFirst: isFirst, &signals, say: say) else { return }
         let temporary = try TemporaryFolders(of: folder, postgres)
         defer { temporary.remove() }
         let url = own?.revealed() ?? postgres?.url ?? ""
-        let shared = try sharedEnvironment(folder, url, schedule)
-        for warning in settings.warnings + (try Preflight.check(shared)) {
-            say("warning: \(warning)")
-        }
+        let shared = try sharedEnvironment(folder, url, schedule.location)
         try startDatabase(postgres)
         defer { stop(postgres) }
+        if isStopped(&signals) { return }
         try migrate(url, isPrivate: postgres != nil)
-        let clockOffset = try riders?.clockOffset(url) ?? 0
-        if isDemo, settings[UpSettings.schedule] == nil {
+        if isStopped(&signals) { return }
+        let time = try FleetTime(url, environment: environment)
+        if let warning = time.warning { say("warning: \(warning)") }
+        if isDemo, !schedule.isGiven {
             try ScheduleCommand.rebase(
                 from: installation.demoSchedule,
-                to: schedule,
-                now: ApplicationClock.live(offsetSeconds: clockOffset).now(),
+                to: schedule.location,
+                now: time.clock.now(),
                 secondsOfDay: nil
             )
         }
 
+        if isStopped(&signals) { return }
         defer { supervisor.stop() }
         let ready = try startOwnServer()
         defer { ready.task.cancel() }
-        let admin = try FirstAdmin(settings, environment: environment, folder)
+        let admin = try FirstAdmin(settings, environment: environment, folder) {
+            email,
+            password throws(OperationError) in
+            try FirstAdmin.standing(of: email, password: password, in: url)
+        }
         let upstreams = try startServices(installation, folder, shared, admin, postgres)
         let gateway = Gateway(
             routes: routes,
@@ -102,21 +108,32 @@ final class UpCommand {
         try startGateway(gateway, folder, site?.environment ?? [:])
         guard try waitUntilReady(folder, &signals) else { return }
         board.set("up", notReady: nil)
-        announce(folder, port, admin)
+        let address = GatewayAddress(bind: bind, port: port)
+        announce(folder, address.shownURL, admin)
         if let site { say("the public reaches it as \(site.address), port \(site.httpsPort)") }
         if let riders {
             try supervisor.add(
-                riders.program(schedule: schedule, port: port, clockOffset: clockOffset)
+                riders.program(
+                    schedule: schedule.location,
+                    url: address.url,
+                    clockOffset: time.offsetSeconds
+                )
             )
             say(riders.announcement)
         }
         var watch = postgres.map { DatabaseWatch($0, say: say) }
-        while signals.wait(milliseconds: Self.tickMilliseconds) == nil {
+        while !isStopped(&signals, within: Self.tickMilliseconds) {
             supervisor.tick()
             watch?.tick()
         }
-        say("\nstopping: gateway, services, database")
         ready.task.cancel()
+    }
+
+    /// Whether a signal has come, and says so.
+    private func isStopped(_ signals: inout SignalWait, within milliseconds: Int = 0) -> Bool {
+        guard signals.wait(milliseconds: milliseconds) != nil else { return false }
+        say("\nstopping: gateway, services, database")
+        return true
     }
 
     // MARK: - Database
@@ -149,27 +166,6 @@ final class UpCommand {
             return applied
         }
         if !applied.isEmpty { say("database prepared: \(applied.count) migrations") }
-    }
-
-    // MARK: - Schedule
-
-    /// Where the schedule is; the demo's is made when the fleet's clock is known.
-    private func schedule(_ folder: DataFolder) throws(OperationError) -> String {
-        if let location = settings[UpSettings.schedule] {
-            if !ScheduleDownload.isAddress(location) {
-                let path = DataFolder.absolute(location)
-                _ = try ScheduleCommand.check(path)
-                return path
-            }
-            return location
-        }
-        guard isDemo else {
-            throw OperationError(
-                "GTFS_STATIC_URL is missing: set it to a path or URL of a GTFS zip, or run "
-                    + "`alongside up --demo`"
-            )
-        }
-        return folder.schedules + "/demo.zip"
     }
 
     // MARK: - Programs
@@ -320,7 +316,7 @@ final class UpCommand {
     ) throws(OperationError) -> Bool {
         let deadline = Supervisor.monotonicSeconds() + Self.startLimitSeconds
         while true {
-            guard signals.wait(milliseconds: Self.tickMilliseconds) == nil else { return false }
+            guard !isStopped(&signals, within: Self.tickMilliseconds) else { return false }
             supervisor.tick()
             let reasons = board.reasons.filter { $0.key != "up" }
             let port = settings[UpSettings.port]
@@ -350,8 +346,7 @@ final class UpCommand {
         return text.split(separator: "\n").last.map(String.init) ?? "see \(path)"
     }
 
-    private func announce(_ folder: DataFolder, _ port: Int, _ admin: FirstAdmin) {
-        let base = "http://localhost:\(port)"
+    private func announce(_ folder: DataFolder, _ base: String, _ admin: FirstAdmin) {
         say(
             """
 

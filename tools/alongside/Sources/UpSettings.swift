@@ -64,7 +64,9 @@ enum UpSettings {
     )
     static let schedule = Setting.optionalText(
         "GTFS_STATIC_URL",
-        "The schedule, a path or a URL; `--demo` brings one."
+        allowed: ScheduleDownload.allowedLocation,
+        "The schedule, a path or a URL; `--demo` brings one.",
+        where: ScheduleDownload.isLocation
     )
     static let busPrefix = Setting.optionalText(
         "BUS_URL_PREFIX",

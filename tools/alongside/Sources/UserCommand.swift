@@ -57,23 +57,14 @@ struct UserCommand {
 
     private func add(_ password: String, _ url: String) throws(OperationError) -> UniqueID {
         let (role, email, name) = (role, email, name)
-        let added = BlockingWait.run {
-            let database = Database(
-                DatabaseConfiguration(
-                    url: url,
-                    role: Auth.schema.role,
-                    schema: Auth.schema.name,
-                    connections: 1,
-                    applicationName: "alongside-user"
-                )
-            )
-            defer { Task { await database.close() } }
-            return try await StaffAccounts.add(
+        let client = "alongside-user"
+        let added = BlockingWait.run(on: url, as: Auth.schema, called: client) { database in
+            try await StaffAccounts.add(
                 role,
                 email: email,
                 name: name,
                 password: password,
-                at: ApplicationClock.live().now(),
+                at: try await FleetClock.clock(in: database).now(),
                 to: database
             )
         }

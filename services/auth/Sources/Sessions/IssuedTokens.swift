@@ -5,6 +5,8 @@ internal import Web
 /// What a log-in or a refresh gives, before it is signed.
 struct IssuedTokens: Sendable {
     let claims: TokenClaims
+    /// How long the access token counts, from now.
+    let lifetime: Duration
     /// The only copy: the table holds its hash.
     let refreshToken: String?
     let accountID: UniqueID
@@ -23,7 +25,7 @@ struct IssuedTokens: Sendable {
         json.member("token", token)
         json.member("access_token", token)
         json.member("refresh_token", refreshToken)
-        json.member("expires_in", claims.expiresAt - (claims.issuedAt ?? claims.expiresAt))
+        json.member("expires_in", lifetime.components.seconds)
         json.member("account_id", accountID.description)
         json.member("role", claims.role.rawValue)
         json.endObject()

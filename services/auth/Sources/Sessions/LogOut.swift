@@ -14,7 +14,7 @@ struct LogOut: Sendable {
                 access: AccountContext.everyAccount,
                 bodyLimit: AccountContext.bodyLimit
             ) { request in
-                try await endSession(request)
+                try await endSession(request, withRefreshTokensOfStaff: true)
                 return .empty()
             },
             Endpoint(
@@ -29,16 +29,28 @@ struct LogOut: Sendable {
 
     /// Ends the session that the caller's token was signed for; returns when this process refuses it.
     ///
-    /// A token without `jti` belongs to no session: nothing is ended then.
-    func endSession(_ request: HTTPRequest) async throws {
+    /// A token without `jti` belongs to no session: none is ended then.
+    ///
+    /// - Parameters:
+    ///   - request: With the token of the session.
+    ///   - withRefreshTokensOfStaff: Whether no other session of a driver or admin goes on beyond its
+    ///     access token (spec 1.2); those of a member do (circles spec 23).
+    /// - Throws: 401 for a subject that is no account, 503.
+    func endSession(
+        _ request: HTTPRequest,
+        withRefreshTokensOfStaff: Bool = false
+    ) async throws {
         let caller = try context.caller(request)
-        guard let tokenID = caller.tokenID else { return }
         let now = context.now()
         let sessions = context.sessions
         try await context.database.transaction(request) { connection throws(DatabaseError) in
             // A refresh of the same session either comes first, and its tokens are found here, or
             // finds the session ended.
-            _ = try AccountRows.lock(caller.account, on: connection)
+            let account = try AccountRows.lock(caller.account, on: connection)
+            if withRefreshTokensOfStaff, account?.isStaff == true {
+                try sessions.dropRefreshTokens(of: caller.account, on: connection)
+            }
+            guard let tokenID = caller.tokenID else { return }
             let session = try sessions.session(
                 ofToken: tokenID,
                 of: caller.account,

@@ -18,7 +18,7 @@ struct SessionLifetimes: Sendable {
         "How long a refresh token is valid; each use gives a new one."
     )
     /// A refresh token that ends before its access token would be of no use (spec 1.2).
-    static let rule = SettingsRule { settings in
+    static let rule = SettingsRule(over: [accessSetting.key, refreshSetting.key]) { settings in
         guard settings[refreshSetting] <= settings[accessSetting] else { return [] }
         return [SettingFault("REFRESH_TOKEN_TTL must be longer than ACCESS_TOKEN_TTL")]
     }

@@ -108,17 +108,20 @@ struct Sessions: Sendable {
     ) throws(DatabaseError) -> IssuedTokens {
         let subject = account.id.description
         let issuedAt = try revocations.signingTime(for: subject, at: now, on: connection)
-        let claims = TokenClaims(
+        let lifetime = kind == .app ? lifetimes.access : SessionLifetimes.browser
+        var claims = TokenClaims(
             subject: subject,
             role: account.role,
             issuedAt: issuedAt,
-            lifetime: kind == .app ? lifetimes.access : SessionLifetimes.browser,
+            lifetime: lifetime,
             handle: account.handle,
             // Members are known to each other by handles alone.
             email: account.isStaff ? account.email : nil
         )
+        // However far ahead it had to be dated, it counts no longer than another that is signed now.
+        claims.expiresAt = now + lifetime.components.seconds
         let refreshToken = kind == .app ? RefreshToken.random() : nil
-        let refreshEnd = kind == .app ? issuedAt + lifetimes.refresh.components.seconds : nil
+        let refreshEnd = kind == .app ? now + lifetimes.refresh.components.seconds : nil
         try connection.execute(
             """
             INSERT INTO auth.session_tokens (access_id, session_id, issued_at, access_expires_at,
@@ -139,7 +142,12 @@ struct Sessions: Sendable {
                 .timestamp(max(claims.expiresAt, refreshEnd ?? claims.expiresAt)),
             ]
         )
-        return IssuedTokens(claims: claims, refreshToken: refreshToken, accountID: account.id)
+        return IssuedTokens(
+            claims: claims,
+            lifetime: lifetime,
+            refreshToken: refreshToken,
+            accountID: account.id
+        )
     }
 
     // MARK: - Ending
@@ -185,6 +193,30 @@ struct Sessions: Sendable {
         try connection.execute("DELETE FROM auth.sessions WHERE id = $1", [.uuid(session)])
     }
 
+    /// Deletes every refresh token of an account: its sessions end with the access tokens they have.
+    func dropRefreshTokens(
+        of account: UniqueID,
+        on connection: Connection
+    ) throws(DatabaseError) {
+        try connection.execute(
+            """
+            UPDATE auth.session_tokens t SET refresh_hash = NULL, refresh_expires_at = NULL
+            FROM auth.sessions s
+            WHERE s.id = t.session_id AND s.account_id = $1 AND t.refresh_hash IS NOT NULL
+            """,
+            [.uuid(account)]
+        )
+        try connection.execute(
+            """
+            UPDATE auth.sessions s SET expires_at = COALESCE(
+                (SELECT max(access_expires_at) FROM auth.session_tokens WHERE session_id = s.id),
+                expires_at)
+            WHERE account_id = $1
+            """,
+            [.uuid(account)]
+        )
+    }
+
     /// Ends every session of an account but one.
     func endOthers(
         than session: UniqueID,
@@ -224,7 +256,7 @@ struct Sessions: Sendable {
             standing.revokedAt >= now
         {
             // All is void, and nothing was signed since. Moving on once more for each of many calls
-            // at once would date the next tokens far ahead, and they would live as much longer.
+            // at once would date the next tokens far ahead.
             return standing.until
         }
         let through = max(now, issued ?? now)

@@ -18,7 +18,7 @@ struct BootstrapAdmin: Sendable {
         "The password of the first admin, 8 to 1,024 bytes; change it after the first log-in."
     )
     /// Either one alone would make nobody, and nobody would notice before the first log-in.
-    static let rule = SettingsRule { settings in
+    static let rule = SettingsRule(over: [emailSetting.key, passwordSetting.key]) { settings in
         let password = settings[passwordSetting]
         guard (settings[emailSetting] == nil) == (password == nil) else {
             return [

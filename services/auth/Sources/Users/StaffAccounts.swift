@@ -19,6 +19,46 @@ public enum StaffAccounts {
         public let description: String
     }
 
+    /// What a start finds of the admin that it would make.
+    public enum AdminStanding: Sendable, Equatable {
+        /// Nobody is an admin, so the first one will be made.
+        case noneYet
+        /// The address is an admin's, and the password opens that account or does not.
+        case exists(passwordFits: Bool)
+        /// There are admins, of other addresses; one that is switched off counts as another.
+        case others
+    }
+
+    /// Whether a first admin is still to be made, and if not whether this one was.
+    ///
+    /// Blocks for one password hash, as ``add(_:email:name:password:at:to:)`` does.
+    ///
+    /// - Parameters:
+    ///   - email: The address of the first admin.
+    ///   - password: Its password, where one is known.
+    ///   - database: A pool in auth's role.
+    /// - Returns: What the accounts say.
+    /// - Throws: `DatabaseError` when the database fails.
+    public static func standing(
+        ofFirstAdmin email: String,
+        password: String?,
+        in database: Database
+    ) async throws(DatabaseError) -> AdminStanding {
+        let found = try await database.withConnection {
+            connection throws(DatabaseError) -> (hasAdmin: Bool, account: Account?) in
+            (
+                hasAdmin: try StaffRows.hasAdmin(on: connection),
+                account: try AccountRows.find(.email(email), on: connection)
+            )
+        }
+        guard found.hasAdmin else { return .noneYet }
+        guard let account = found.account, account.role == .admin, account.isActive else {
+            return .others
+        }
+        let fits = password.map { Argon2.verify(Array($0.utf8), against: account.passwordHash) }
+        return .exists(passwordFits: fits ?? false)
+    }
+
     /// Makes an account.
     ///
     /// Blocks for one password hash, so it is for programs that do nothing else.

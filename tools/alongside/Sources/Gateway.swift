@@ -112,7 +112,7 @@ struct Gateway: Sendable {
         return text
     }
 
-    /// What holds for every site: limits on slow and large requests.
+    /// What holds for every site: limits on slow and large requests, and on how long a stop waits for streams.
     private var options: String {
         let (own, protocols) =
             switch site {
@@ -122,6 +122,7 @@ struct Gateway: Sendable {
         return """
             {
             \tadmin off
+            \tgrace_period 5s
             \(own)\tservers {
             \t\tprotocols \(protocols)
             \t\tmax_header_size 32KB

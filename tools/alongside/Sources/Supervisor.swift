@@ -112,12 +112,13 @@ final class Supervisor {
             let members = entries.indices.filter { entries[$0].program.stage == stage }
             for index in members { entries[index].process?.signal(SIGTERM) }
             let deadline = Self.monotonicSeconds() + stopDeadline
+            var killed: Set<Int> = []
             while members.contains(where: { entries[$0].process != nil }) {
                 for index in members {
                     guard let process = entries[index].process else { continue }
                     if process.ended() != nil {
                         entries[index].process = nil
-                    } else if Self.monotonicSeconds() > deadline {
+                    } else if Self.monotonicSeconds() > deadline, killed.insert(index).inserted {
                         logger.warning(
                             "a part did not stop in time and is killed",
                             ["part.name": .text(entries[index].program.name)]

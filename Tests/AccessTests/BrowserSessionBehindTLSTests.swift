@@ -72,7 +72,7 @@ import Web
             environment: AccountClient.environment.merging(["TRUST_PROXY_HEADERS": "true"]) { $1 },
             replacesHandlers: false
         )
-        let ports = try LoopbackPort.free(3)
+        let ports = try TestPort.free(3)
         let gateway = Gateway(
             routes: try RouteTable(file: ProjectPaths.root + "/deploy/routes.json"),
             upstreams: ["auth": .name("127.0.0.1", port: port)],

@@ -9,7 +9,7 @@ extension EndToEnd.People {
     /// Accounts through the gateway, as a newcomer meets them.
     @Suite(.timeLimit(.minutes(3))) struct AccountJourneyTests {
         @Test func `the first admin lets a driver in, who is let out again`() async throws {
-            let ports = try LoopbackPort.free(2)
+            let ports = try TestPort.free(2)
             let product = try await Product.ready(environment: [
                 "SITE_ADDRESS": "localhost", "HTTP_PORT": String(ports[0]),
                 "HTTPS_PORT": String(ports[1]),

@@ -181,7 +181,7 @@ final class Product: @unchecked Sendable {
         return path
     }
 
-    static func freePort() throws -> Int { try LoopbackPort.free(1)[0] }
+    static func freePort() throws -> Int { try TestPort.free(1)[0] }
 }
 
 struct ProductFailure: Error, CustomStringConvertible {

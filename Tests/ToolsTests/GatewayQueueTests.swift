@@ -28,7 +28,7 @@ import Web
         ]
         let server = try HTTPServer(endpoints: endpoints, configuration: configuration)
         let behind = try server.start()
-        let port = try LoopbackPort.free(1)[0]
+        let port = try TestPort.free(1)[0]
         let caddy = try RunningCaddy(caddyfile(port, behind))
         defer { caddy.stop() }
         try await caddy.waitUntilListening(on: port)

@@ -202,7 +202,7 @@ struct GatewayTests {
         configuration.trustsProxyHeaders = true
         let server = try HTTPServer(endpoints: seen.endpoints, configuration: configuration)
         let behind = try server.start()
-        let port = try LoopbackPort.free(1)[0]
+        let port = try TestPort.free(1)[0]
         let down = try LoopbackListener(listens: false)
         let gateway = Gateway(
             routes: try RouteTable(file: ProjectPaths.root + "/deploy/routes.json"),

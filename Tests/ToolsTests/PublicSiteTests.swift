@@ -29,7 +29,7 @@ import Testing
         let taken = try LoopbackListener()
         var environment = ["SITE_ADDRESS": "localhost"]
         for name in ["HTTP_PORT", "HTTPS_PORT"] {
-            environment[name] = String(try LoopbackPort.free(1)[0])
+            environment[name] = String(try TestPort.free(1)[0])
         }
         #expect(try site(environment)?.obstacle == nil)
         environment[setting] = String(taken.port)

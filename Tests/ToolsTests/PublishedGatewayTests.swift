@@ -47,7 +47,7 @@ import Web
         configuration.trustsProxyHeaders = true
         let server = try HTTPServer(endpoints: seen.endpoints, configuration: configuration)
         let behind = try server.start()
-        let ports = try LoopbackPort.free(4)
+        let ports = try TestPort.free(4)
         let gateway = Gateway(
             routes: try RouteTable(file: ProjectPaths.root + "/deploy/routes.json"),
             upstreams: [

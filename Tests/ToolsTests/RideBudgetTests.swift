@@ -44,7 +44,7 @@ import Web
             authorizer: tokens.verifier([.rider])
         )
         let behind = try server.start()
-        let port = try LoopbackPort.free(1)[0]
+        let port = try TestPort.free(1)[0]
         let caddy = try RunningCaddy(try caddyfile(wire, behind: behind, port: port))
         defer { caddy.stop() }
         try await caddy.waitUntilListening(on: port)

@@ -389,6 +389,25 @@ import Web
         }
     }
 
+    /// Case 75 of the circles' spec.
+    @Test func `an admin does not delete the own account in passing`() async throws {
+        try await withAdmin { auth, admin, database async throws in
+            let other = try await auth.staff(.admin, email: "olga@example.org", in: database)
+            let own = try await auth.call(
+                .delete,
+                "\(path)/\(other.accountId)",
+                token: other.token
+            )
+            #expect(own.status == 400)
+            #expect(own.text.contains("\"code\":\"user.own_account\""))
+            #expect(try await auth.accepts(other.token))
+            let unknown = "\(path)/\(UniqueID.random())"
+            #expect(try await auth.call(.delete, unknown, token: other.token).status == 404)
+            let one = "\(path)/\(other.accountId)"
+            #expect(try await auth.call(.delete, one, token: admin.token).status == 204)
+        }
+    }
+
     @Test func `a deletion ends sessions at once`() async throws {
         try await withAdmin { auth, admin, database async throws in
             let driver = try await auth.staff(.driver, email: "dora@example.org", in: database)

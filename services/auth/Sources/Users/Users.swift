@@ -162,11 +162,15 @@ struct Users: Sendable {
         let id = try userID(request)
         let now = context.now()
         let deletion = AccountDeletion(sessions: context.sessions, erasures: context.erasures)
+        let isOwn = request.principal?.subject == id.description
         let outcome = try await context.database.transaction(request) {
-            connection throws(DatabaseError) in
-            try deletion.begin(id, at: now, on: connection) { $0.isStaff }
+            connection throws(DatabaseError) -> AccountDeletion.Outcome? in
+            // One's own goes by `DELETE /api/me`, which asks for the password (circles spec, case 75).
+            if isOwn, try StaffRows.lockActiveAdmins(on: connection) != [id] { return nil }
+            return try deletion.begin(id, at: now, on: connection) { $0.isStaff }
         }
         switch outcome {
+        case nil: throw HTTPError.ownAccount
         case .notFound: throw HTTPError.userNotFound
         case .lastAdmin: throw HTTPError.lastAdmin("delete")
         case .begun(let erasure):
@@ -220,6 +224,13 @@ extension HTTPError {
         status: 404,
         code: "user.not_found",
         message: "user not found"
+    )
+
+    /// 400 for an admin who would delete themselves in passing.
+    fileprivate static let ownAccount = HTTPError(
+        status: 400,
+        code: "user.own_account",
+        message: "cannot delete your own account here"
     )
 
     /// 409 for what would leave nobody who can let others in (spec 1.3).

@@ -64,7 +64,11 @@ import Web
 
     @Test func `a feed that hangs keeps no other waiting`() async throws {
         let healthy = HostileServer(HostileServer.answer("200 OK", "", Self.good))
-        let hanging = HostileServer { _, _ in Thread.sleep(forTimeInterval: 3) }
+        // It says nothing until its caller gives up.
+        let hanging = HostileServer { socket, _ in
+            var byte: UInt8 = 0
+            _ = recv(socket, &byte, 1, 0)
+        }
         let poller = poller([hanging.url, healthy.url])
         let polling = Task {
             await poller.run(every: .milliseconds(1), while: { true }, polled: {})

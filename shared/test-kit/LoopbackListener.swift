@@ -11,12 +11,15 @@ public final class LoopbackListener: Sendable {
 
     /// Binds a port.
     ///
-    /// - Parameter listens: False for a port that refuses every connection.
-    /// - Throws: `RawSocketError.refused` when there is none.
-    public init(listens: Bool = true) throws {
+    /// - Parameters:
+    ///   - wanted: Which one; 0 leaves it to the kernel.
+    ///   - listens: False for a port that refuses every connection.
+    /// - Throws: `RawSocketError.refused` when there is none, or that one is not free.
+    public init(port wanted: Int = 0, listens: Bool = true) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(wanted).bigEndian
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let socket = descriptor

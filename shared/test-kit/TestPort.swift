@@ -1,4 +1,3 @@
-internal import Glibc
 internal import Synchronization
 
 /// Ports of this machine for programs that are told where to listen.
@@ -22,23 +21,9 @@ public enum TestPort {
                 next = next + 1 < range.upperBound ? next + 1 : range.lowerBound
                 return next
             }
-            if isFree(port) { ports.append(port) }
+            if (try? LoopbackListener(port: port, listens: false)) != nil { ports.append(port) }
         }
         guard ports.count == count else { throw RawSocketError.refused }
         return ports
-    }
-
-    private static func isFree(_ port: Int) -> Bool {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        let length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        return withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0
-            }
-        }
     }
 }

@@ -13,6 +13,8 @@ final class AgencyPoller: Sendable {
         time: .seconds(15),
         redirects: 5
     )
+    /// How often a process looks whether it is its turn.
+    static let turnPeriod = Duration.milliseconds(200)
     /// Characters of a reason in health: an agency's words are not ours.
     private static let reasonLength = 200
 
@@ -99,7 +101,7 @@ final class AgencyPoller: Sendable {
                 group.addTask { [self] in
                     while !Task.isCancelled {
                         guard isWanted() else {
-                            try? await Task.sleep(for: .milliseconds(200))
+                            try? await Task.sleep(for: Self.turnPeriod)
                             continue
                         }
                         let next = ContinuousClock.now + period

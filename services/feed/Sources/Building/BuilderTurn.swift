@@ -169,7 +169,7 @@ final class BuilderTurn: Sendable {
                 tellHealth()
                 told = epoch
             }
-            try? await Task.sleep(for: .milliseconds(200))
+            try? await Task.sleep(for: AgencyPoller.turnPeriod)
         }
     }
 

@@ -7,7 +7,7 @@ internal import Web
 ///
 /// Rows are locked in one order everywhere (drivers, vehicles, points, live rows, each by key), so
 /// that replicas wait for each other and never in a circle.
-struct ReportCommit: Sendable {
+enum ReportCommit {
     /// What a transaction is about to make true.
     struct Outcome: Sendable {
         /// One for each work, in order; a failure is the driver's refusal.
@@ -38,7 +38,7 @@ struct ReportCommit: Sendable {
     }
 
     /// Runs the statements, inside the transaction that the caller opened.
-    func run(
+    static func run(
         _ works: [ReportWork],
         on connection: Connection
     ) throws(DatabaseError) -> Outcome {

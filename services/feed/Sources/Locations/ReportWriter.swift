@@ -22,7 +22,6 @@ final class ReportWriter: Sendable {
     ///   - metrics: Counts points by what became of them.
     init(over connection: DedicatedConnection, tracker: Tracker, metrics: Metrics) {
         let counts = ReportCounts(metrics)
-        let commit = ReportCommit()
         let pending = PendingOutcome()
         writer = CoalescingWriter(
             over: connection,
@@ -31,7 +30,7 @@ final class ReportWriter: Sendable {
             queueLimit: Self.queueLimit,
             metrics: metrics,
             commit: { connection, works throws(DatabaseError) in
-                let outcome = try commit.run(works, on: connection)
+                let outcome = try ReportCommit.run(works, on: connection)
                 pending.set(outcome)
                 return outcome.answers
             },

@@ -1,9 +1,10 @@
+internal import RealtimeFeed
 internal import Transit
 
 /// Gives agencies' vehicles ids that are unique in our feed.
 ///
-/// An id that a driver's vehicle or an earlier feed's has, or that looks like a rider entity's, gets a prefix with the feed's place in the
-/// configuration. Who had a prefix at the last look keeps it, so that a vehicle does not change its
+/// An id that a driver's vehicle or an earlier feed's has, or that looks like a rider entity's, gets a
+/// prefix with the feed's place in the configuration. Who had a prefix at the last look keeps it, so that a vehicle does not change its
 /// name each time the other one comes and goes.
 struct AgencyIdentities: Sendable {
     private struct Key: Hashable {
@@ -33,7 +34,7 @@ struct AgencyIdentities: Sendable {
             let key = Key(feed: vehicle.feed, id: vehicle.id)
             var name = vehicle.id
             if prefixed.contains(key) || used.contains(name) || owners[name] != vehicle.feed
-                || name.rawValue.hasPrefix("rider:")
+                || name.rawValue.hasPrefix(FeedEntity.riderIDPrefix)
             {
                 still.insert(key)
                 repeat {

@@ -3,6 +3,9 @@ internal import RealtimeFeed
 internal import Transit
 
 extension FeedEntity {
+    /// What the ids of rider entities begin with, and those of no other vehicle.
+    static let riderIDPrefix = "rider:"
+
     /// The entity of a rider estimate (seed 4.8).
     ///
     /// Its id holds a colon, which no driver's vehicle id can, so the two never collide; the same trip
@@ -14,7 +17,7 @@ extension FeedEntity {
     init(_ estimate: TripEstimate, now: UnixSeconds) {
         // A number that the feed's field cannot hold is as good as none.
         let stopSequence = estimate.stopSequence.flatMap(UInt32.init(exactly:))
-        let id = "rider:\(estimate.trip.tripID):\(estimate.trip.startDate)"
+        let id = "\(Self.riderIDPrefix)\(estimate.trip.tripID):\(estimate.trip.startDate)"
         self.init(
             id: id,
             vehicle: VehiclePosition(

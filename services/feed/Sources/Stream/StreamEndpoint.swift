@@ -9,19 +9,40 @@ struct StreamEndpoint: Sendable {
     /// Readers of one process; each holds a connection.
     static let maximumReaders = 4000
 
-    let board: FeedBoard
-    let hub: StreamHub
-    let access: Access
-    /// The keys that readers may have; nil where none is needed.
-    var keys: APIKeyBoard?
-    let includesAgency: Bool
+    private let board: FeedBoard
+    private let hub: StreamHub
+    private let access: Access
+    private let hasKeys: Bool
+    private let includesAgency: Bool
+
+    /// Makes the endpoint.
+    ///
+    /// - Parameters:
+    ///   - board: The newest feeds.
+    ///   - hub: Feeds the readers.
+    ///   - access: Who may read.
+    ///   - keys: The keys that readers may have; nil where none is needed.
+    ///   - includesAgency: Whether agencies' entities are published (`FEED_INCLUDE_AGENCY`).
+    init(
+        board: FeedBoard,
+        hub: StreamHub,
+        access: Access,
+        keys: APIKeyBoard? = nil,
+        includesAgency: Bool
+    ) {
+        self.board = board
+        self.hub = hub
+        self.access = access
+        self.includesAgency = includesAgency
+        hasKeys = keys != nil
+        keys?.onLook { [weak hub] isRevoked in hub?.dismiss(where: isRevoked) }
+    }
 
     var endpoint: Endpoint {
-        keys?.onLook { [weak hub] isRevoked in hub?.dismiss(where: isRevoked) }
-        return Endpoint(streaming: "/gtfs-rt/stream", access: access, logLevel: .debug) { request in
+        Endpoint(streaming: "/gtfs-rt/stream", access: access, logLevel: .debug) { request in
             let filter = try StreamFilter(request.query, includesAgency: includesAgency)
             _ = try board.feedForReaders(.vehiclePositions)
-            let key = keys == nil ? nil : request.apiKeyDigest
+            let key = hasKeys ? request.apiKeyDigest : nil
             guard let reader = hub.join(filter, key: key) else {
                 throw HTTPError(
                     status: 503,

@@ -44,11 +44,16 @@ extension RelayCore {
 
     /// An account has no socket any more at a relay where it had one; a relay that died told nobody.
     private func lost(_ account: UniqueID) {
-        let isConnected = sessions[account] != nil || remote.claim(of: account) != nil
+        let isAway = !isConnected(account)
         for group in groupsOfMember[account] ?? [] {
             group.interested = nil
-            if !isConnected { depart(account, from: group, wasJoined: false) }
+            if isAway { depart(account, from: group, wasJoined: false) }
         }
+    }
+
+    /// Whether an account has a socket here or, as other relays say, there.
+    private func isConnected(_ account: UniqueID) -> Bool {
+        sessions[account] != nil || remote.claim(of: account) != nil
     }
 
     /// The other relays at which members of a group have sockets.
@@ -145,8 +150,7 @@ extension RelayCore {
 
     /// Groups tells of a fix that came over HTTP.
     func hear(_ fix: LiveFix, at now: Moment) {
-        let isConnected =
-            sessions[fix.accountID] != nil || remote.claim(of: fix.accountID) != nil
+        let isConnected = isConnected(fix.accountID)
         let concerned = fix.targets.compactMap { target -> HeldGroup? in
             guard let group = groups[target.groupID] else { return nil }
             need(target.version, of: group)

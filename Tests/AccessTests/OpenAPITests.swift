@@ -120,7 +120,7 @@ import Testing
             }
         }
         let gateway = try String(
-            contentsOfFile: ProjectPaths.root + "/tools/alongside/Sources/Gateway.swift",
+            contentsOfFile: ProjectPaths.root + "/tools/alongside/Sources/Gateway/Gateway.swift",
             encoding: .utf8
         )
         let reference = try Reference()

@@ -110,6 +110,18 @@ import Web
             #"{"name":" \t","email":"d@e","password":"12345678","role":"driver"}"#,
             "name is required"
         ),
+        (
+            #"{"name":"a\nb","email":"d@e","password":"12345678","role":"driver"}"#,
+            "the name has characters that are not seen"
+        ),
+        (
+            #"{"name":"\u202eevil","email":"d@e","password":"12345678","role":"driver"}"#,
+            "the name has characters that are not seen"
+        ),
+        (
+            #"{"name":"D","email":"d\u200b@e","password":"12345678","role":"driver"}"#,
+            "email is not valid"
+        ),
         (#"{"name":"D","password":"12345678","role":"driver"}"#, "email is required"),
         (
             #"{"name":"D","email":" ","password":"12345678","role":"driver"}"#,

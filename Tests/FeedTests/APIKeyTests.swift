@@ -56,6 +56,7 @@ import Web
                 "{\"name\":\"\(String(repeating: "é", count: 101))\"}",
                 "name must be at most 100 characters"
             ),
+            ("{\"name\":\"a\\nb\"}", "the name has characters that are not seen"),
             ("{\"name\":7}", "field \"name\" has invalid type"),
             ("{\"name\":\"x\",\"key\":\"y\"}", "invalid JSON: unknown field \"key\""),
         ] as [(String, String?)]

@@ -1,3 +1,4 @@
+import Database
 import Messages
 import TestKit
 import Testing
@@ -44,6 +45,36 @@ import Transit
             #expect(try await anna.ask("ben") == "accepted")
             #expect(try await anna.friends() == ["ben": "friend"])
             #expect(try await ben.friends() == ["anna": "friend"])
+        }
+    }
+
+    @Test func `a hundred requests are open and one more is not (decision 0085)`() async throws {
+        try await GroupsWorld.with { world in
+            let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
+            let cleo = try await world.person("cleo")
+            let asking = anna.id
+            try await world.query { connection throws(DatabaseError) in
+                try connection.execute(
+                    """
+                    WITH others AS (INSERT INTO groups.accounts (id, handle, seen_at)
+                        SELECT gen_random_uuid(), 'other' || n, now()
+                        FROM generate_series(1, $2::int) n RETURNING id)
+                    INSERT INTO groups.friendships
+                        (low_id, high_id, status, requested_by, created_at)
+                        SELECT least(id, $1), greatest(id, $1), 'Pending', $1, now() FROM others
+                    """,
+                    [.uuid(asking), .int(Friendships.openRequests - 1)]
+                )
+            }
+            #expect(try await anna.ask("ben") == "pending")
+            #expect(try await anna.ask("ben") == "pending", "the same request, not one more")
+            let refused = try await anna.post("/api/friends/requests", "{\"username\":\"cleo\"}")
+            #expect(refused.status == 422)
+            #expect(refused.code == "friendship.too_many_requests")
+            #expect(try await cleo.ask("anna") == "pending", "others may still ask")
+            #expect(try await anna.ask("cleo") == "accepted", "and be answered")
+            #expect(try await anna.unfriend(ben).status == 204)
+            #expect(try await anna.ask("ben") == "pending", "a withdrawal gives the place back")
         }
     }
 

@@ -356,6 +356,27 @@ private struct OpenSesame: Authorizer {
         #expect(seen.withLock { $0 } == "alongside_sample sample")
     }
 
+    @Test func `a server that refuses writes is a reason not to be ready`() async throws {
+        let database = try await ThrowawayPostgres.shared.database()
+        try await migrate(database)
+        let service = definition(schema: schema) { context in
+            try? await context.database.withConnection { connection throws(DatabaseError) in
+                try connection.script(
+                    "DO $$ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = '53100'; END $$"
+                )
+            }
+            return ServiceParts()
+        }
+        async let code = running.run(service, [], ["DATABASE_URL": database.url])
+        let inside = try await running.port(of: "internal-http")
+        // Until then it is not ready because it starts.
+        while !(try await running.get(inside, "/ready", until: 503)).contains("database: no room") {
+            await Task.yield()
+        }
+        running.stop()
+        #expect(await code == 0)
+    }
+
     @Test func `a restart without the setting goes on with the shifted clock`() async throws {
         let database = try await ThrowawayPostgres.shared.database()
         try await migrate(database)

@@ -96,6 +96,20 @@ import Testing
         await session.close()
     }
 
+    @Test func `a server that stores nothing is named`() async throws {
+        let database = try await ThrowawayPostgres.shared.database()
+        _ = try await Fleet.migrate(database.url)
+        let pool = database.open(connections: 1)
+        try await pool.withConnection { connection throws(DatabaseError) in
+            let name = try connection.query("SELECT current_database()").one().text(0)
+            try connection.script("ALTER DATABASE \(name) SET default_transaction_read_only = on")
+        }
+        await pool.close()
+        let (text, isWell) = try await examine(database.url)
+        #expect(!isWell)
+        #expect(text.contains("wrong: the database stores nothing (cannot execute CREATE TABLE"))
+    }
+
     @Test func `without riders no slot is missed`() async throws {
         let database = try await ThrowawayPostgres.shared.database()
         _ = try await Fleet.migrate(database.url)

@@ -24,6 +24,7 @@ public final class Connection {
 
     private let handle: OpaquePointer
     private let schema: String?
+    private let want: ServerWant
     private var isOpen = true
     private var statements = StatementCache()
     private var depth = 0
@@ -40,6 +41,7 @@ public final class Connection {
         socket = PQsocket(handle)
         role = configuration.role
         schema = configuration.schema
+        want = configuration.want
         answerTimeout = configuration.statementTimeout + configuration.answerMargin
         PQsetNoticeReceiver(handle, ignoreNotice, nil)
         // Only in this mode is no send and no wait without our own limit.
@@ -363,12 +365,14 @@ public final class Connection {
         let message =
             field(PG_DIAG.message, of: result)
             ?? PQresultErrorMessage(result).map { trimmed(String(cString: $0)) } ?? ""
-        return DatabaseError(
+        let error = DatabaseError(
             isUsable ? .statement : .connection,
             message,
             sqlState: field(PG_DIAG.sqlState, of: result),
             constraint: field(PG_DIAG.constraint, of: result)
         )
+        want.note(error)
+        return error
     }
 }
 

@@ -25,6 +25,8 @@ public struct DatabaseConfiguration: Sendable {
     public var connectTimeout: Duration
     /// How long `close()` lets running work go on before its connection is cut.
     public var closeTimeout: Duration
+    /// Hears what the server lacks; every copy of this configuration shares it.
+    public let want = ServerWant()
 
     /// Makes a configuration.
     ///

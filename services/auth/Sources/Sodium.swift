@@ -18,7 +18,7 @@ enum Sodium {
     }
 
     /// BLAKE2b of 256 bits (RFC 7693), for what only has to be recognised again.
-    static func digest(_ text: String) -> [UInt8] {
+    static func blake2b(_ text: String) -> [UInt8] {
         precondition(isReady)
         let bytes = Array(text.utf8)
         var digest = [UInt8](repeating: 0, count: Int(crypto_generichash_BYTES))

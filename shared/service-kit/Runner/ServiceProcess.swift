@@ -198,7 +198,10 @@ struct ServiceProcess: Sendable {
         undo.add { await pool.close() }
         try await waitFor(pool)
         readiness.check {
-            pool.isConnected ? .ready : .notReady("database: no connection, trying again")
+            guard pool.isConnected else {
+                return .notReady("database: no connection, trying again")
+            }
+            return configuration.want.current.map { .notReady("database: \($0)") } ?? .ready
         }
         return (pool, configuration)
     }

@@ -26,7 +26,7 @@ public struct ScheduleArchive: Sendable {
     public init(_ database: Database) { self.database = database }
 
     /// The SHA-256 of an archive's bytes, by which it is known.
-    public static func hash(of bytes: [UInt8]) -> [UInt8] { Sodium.digest(of: bytes) }
+    public static func hash(of bytes: [UInt8]) -> [UInt8] { Sodium.sha256(of: bytes) }
 
     /// The schedule in use.
     ///

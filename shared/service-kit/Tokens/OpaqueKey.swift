@@ -29,7 +29,7 @@ public struct OpaqueKey: Sendable {
 
     /// SHA-256 of the text, 64 hexadecimal digits in lower case.
     public var digest: String {
-        let bytes = Sodium.digest(of: text.bytes)
+        let bytes = Sodium.sha256(of: text.bytes)
         let digits = Array("0123456789abcdef".utf8)
         return String(
             decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0x0F)]] },

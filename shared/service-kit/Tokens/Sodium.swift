@@ -31,7 +31,7 @@ enum Sodium {
     }
 
     /// SHA-256 (FIPS 180-4), 32 bytes.
-    static func digest(of message: [UInt8]) -> [UInt8] {
+    static func sha256(of message: [UInt8]) -> [UInt8] {
         precondition(isReady)
         var digest = [UInt8](repeating: 0, count: 32)
         crypto_hash_sha256(&digest, message, UInt64(message.count))

@@ -10,13 +10,14 @@ public enum GzipError: Error, Sendable, Equatable {
 
 /// gzip (RFC 1952) through zlib.
 public enum Gzip {
-    /// Compresses; blocks for about 30 ns a byte, so big bodies do not belong on a loop thread.
+    /// Compresses; blocks for about 15 ns a byte, so big bodies do not belong on a loop thread.
     ///
     /// - Parameters:
     ///   - bytes: What to compress.
-    ///   - level: From 1, fast, to 9, small.
+    ///   - level: From 1, fast, to 9, small. Of a feed, 5 takes two thirds of the time of 6 for one byte
+    ///     more in a hundred.
     /// - Returns: One gzip member, with a zero time so that equal input makes equal output.
-    public static func compress(_ bytes: [UInt8], level: Int = 6) -> [UInt8] {
+    public static func compress(_ bytes: [UInt8], level: Int = 5) -> [UInt8] {
         var stream = z_stream()
         let begun = alongside_zlib_begin_gzip(&stream, Int32(min(max(level, 1), 9)))
         precondition(begun == Z_OK, "zlib refuses to start (error \(begun))")

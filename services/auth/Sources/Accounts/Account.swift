@@ -80,7 +80,7 @@ enum Identity: Sendable, Equatable {
     /// What attempts of a caller who is known already are counted under.
     static func caller(_ account: UniqueID) -> String { caller("account \(account)") }
 
-    private static func caller(_ text: String) -> String { Sodium.digest(text).hexadecimal }
+    private static func caller(_ text: String) -> String { Sodium.blake2b(text).hexadecimal }
 }
 
 /// Why an account cannot be stored as asked.

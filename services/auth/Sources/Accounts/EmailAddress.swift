@@ -16,9 +16,8 @@ struct EmailAddress: Sendable, Equatable {
     init?(_ text: String) {
         let text = text.trimmingWhitespace()
         guard text.utf8.count <= Self.byteLimit else { return nil }
-        let isPlain = text.unicodeScalars.allSatisfy {
-            !$0.properties.isWhitespace && $0.properties.generalCategory != .control
-        }
+        let isPlain =
+            text.isVisible && !text.unicodeScalars.contains(where: \.properties.isWhitespace)
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         guard isPlain, parts.count == 2, parts.allSatisfy({ !$0.isEmpty }) else { return nil }
         self.text = text

@@ -43,5 +43,5 @@ enum RefreshToken {
     /// What the table knows it by.
     ///
     /// 256 random bits need neither salt nor a slow hash.
-    static func hash(_ token: String) -> [UInt8] { Sodium.digest(token) }
+    static func hash(_ token: String) -> [UInt8] { Sodium.blake2b(token) }
 }

@@ -31,6 +31,9 @@ struct UserChange: Sendable {
                 code: "name.too_long"
             )
         }
+        guard name.isVisible else {
+            throw .badRequest("the name has characters that are not seen", code: "name.invalid")
+        }
         guard !emailText.isEmpty else {
             throw .badRequest("email is required", code: "email.required")
         }

@@ -40,6 +40,12 @@ struct APIKeyEndpoints: Sendable {
                 code: "name.too_long"
             )
         }
+        guard name.isVisible else {
+            throw HTTPError.badRequest(
+                "the name has characters that are not seen",
+                code: "name.invalid"
+            )
+        }
         let key = OpaqueKey(randomWithPrefix: Self.prefix)
         let now = now()
         let stored = try await database.transaction(for: request) {

@@ -104,6 +104,10 @@ extension HTTPError {
         "you cannot befriend yourself",
         code: "friendship.cannot_friend_yourself"
     )
+    static let tooManyFriendRequests = unprocessable(
+        "too many of your requests are not answered yet",
+        code: "friendship.too_many_requests"
+    )
     static let noPendingRequest = unprocessable(
         "no pending request",
         code: "friendship.no_pending_request"

@@ -6,6 +6,9 @@ internal import Web
 ///
 /// Each function runs behind the locks of both accounts, so a pair has one state at a time.
 enum Friendships {
+    /// Requests of one account that nobody has answered (decision 0085).
+    static let openRequests = 100
+
     /// The row of a pair.
     struct Friendship {
         /// Whether both agreed.
@@ -36,15 +39,23 @@ enum Friendships {
     /// Asks for a friendship; asking back accepts.
     ///
     /// - Returns: `pending` or `accepted`.
-    /// - Throws: `DatabaseError`.
+    /// - Throws: 422 when too many requests of the account are open; `DatabaseError`.
     static func request(
         by account: UniqueID,
         to other: UniqueID,
         at now: UnixSeconds,
         on connection: Connection
-    ) throws(DatabaseError) -> String {
+    ) throws -> String {
         let pair = Pair(account, other)
         guard let friendship = try find(pair, on: connection) else {
+            let open = try connection.query(
+                """
+                SELECT count(*) FROM groups.friendships
+                WHERE (low_id = $1 OR high_id = $1) AND status = 'Pending' AND requested_by = $1
+                """,
+                [.uuid(account)]
+            ).one().int(0)
+            guard open < openRequests else { throw HTTPError.tooManyFriendRequests }
             try connection.execute(
                 """
                 INSERT INTO groups.friendships (low_id, high_id, status, requested_by, created_at)

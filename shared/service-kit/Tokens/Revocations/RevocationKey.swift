@@ -29,7 +29,7 @@ struct RevocationKey: Hashable, Sendable {
     }
 
     private init(digestOf text: String) {
-        let digest = Sodium.digest(of: Array(text.utf8))
+        let digest = Sodium.sha256(of: Array(text.utf8))
         func word(_ bytes: ArraySlice<UInt8>) -> UInt64 {
             bytes.reduce(0) { $0 << 8 | UInt64($1) }
         }

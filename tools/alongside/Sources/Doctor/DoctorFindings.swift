@@ -30,6 +30,14 @@ extension DoctorReading {
         // The rest reads tables that a missing migration brings.
         guard migrations.isEmpty else { return migrations }
         var findings = services.compactMap(finding(ofService:))
+        if let writeFault {
+            findings.append(
+                DoctorFinding(
+                    "the database stores nothing (\(writeFault))",
+                    "give its disk room, or let it write"
+                )
+            )
+        }
         if hasRiders {
             findings += ownerFindings + slotFindings + scheduleFindings + pointFindings
         }

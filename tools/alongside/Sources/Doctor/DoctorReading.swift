@@ -44,6 +44,8 @@ struct DoctorReading: Sendable, Equatable {
     }
 
     var server = ""
+    /// Why the server stores nothing, in its own words; nil when it does.
+    var writeFault: String?
     var schemas: [Schema] = []
     var instances: [Instance] = []
     var owners: [Owner] = []
@@ -59,6 +61,7 @@ struct DoctorReading: Sendable, Equatable {
     ) throws(DatabaseError) -> DoctorReading {
         var reading = DoctorReading()
         reading.server = try connection.query("SHOW server_version").one().text(0)
+        reading.writeFault = try writeFault(on: connection)
         for schema in known {
             reading.schemas.append(try read(schema, on: connection))
         }
@@ -73,6 +76,24 @@ struct DoctorReading: Sendable, Equatable {
             reading.points = try points(offset: reading.clockOffset ?? 0, on: connection)
         }
         return reading
+    }
+
+    /// Stores some kilobytes and takes them back.
+    private static func writeFault(
+        on connection: Connection
+    ) throws(DatabaseError) -> String? {
+        do throws(DatabaseError) {
+            try connection.transaction { () throws(DatabaseError) in
+                try connection.execute(
+                    "CREATE TEMPORARY TABLE doctor ON COMMIT DROP AS "
+                        + "SELECT repeat('x', 1000) FROM generate_series(1, 100)"
+                )
+            }
+            return nil
+        } catch {
+            guard error.kind == .statement else { throw error }
+            return error.message
+        }
     }
 
     /// Whether a schema has everything that this program knows.

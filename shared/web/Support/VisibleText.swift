@@ -4,7 +4,7 @@ extension String {
     ///
     /// Two names that look alike are told apart by nobody, and U+202E turns around what an app writes
     /// behind it. The joiners and variation selectors of scripts and emoji stay.
-    var isVisible: Bool {
+    public var isVisible: Bool {
         unicodeScalars.allSatisfy(\.mayStandInName)
             && unicodeScalars.contains { !$0.isUnseen && !$0.properties.isWhitespace }
     }

@@ -1,4 +1,5 @@
 import Messages
+import ServiceKit
 import TestKit
 import Testing
 import Transit
@@ -64,6 +65,64 @@ import Transit
         // A circle goes on showing where someone was last.
         c.join(circle)
         #expect(c.takePositions() == [anna: 1])
+    }
+
+    @Test func `who loses the last joined group is shown in the others to nobody who comes later`() {
+        for relay in [0, 1] {
+            let fleet = CoreFleet(relays: 2)
+            let joined = fleet.group([anna, ben, cleo], convoy: true)
+            let other = fleet.group([anna, ben, cleo], convoy: true)
+            let (a, b) = (fleet.client(anna, at: 0), fleet.client(ben, at: relay))
+            a.join(joined)
+            a.locate(1)
+            fleet.changed(joined, withdrawing: .left, of: anna)
+            #expect(a.closeReason == .membershipEnded)
+            _ = b.take()
+            let c = fleet.client(cleo, at: relay)
+            c.join(other)
+            #expect(c.takeTypes() == ["joined"])
+        }
+    }
+
+    @Test(arguments: [false, true], [false, true])
+    func `nothing that waits for a view is shown behind a departure`(joins: Bool, convoy: Bool) {
+        for signsOut in [false, true] {
+            for relay in [0, 1] {
+                let fleet = CoreFleet(relays: 2)
+                let group = fleet.group([anna, ben, cleo], convoy: convoy)
+                let (a, b) = (fleet.client(anna, at: 0), fleet.client(ben, at: relay))
+                for client in joins ? [a, b] : [b] { client.join(group) }
+                _ = b.take()
+                fleet.holdsAnswers = true
+                fleet.change(group)
+                fleet.settle()
+                a.locate(1)
+                a.vote(group)
+                if signsOut {
+                    fleet.status[anna] = .revoked
+                    fleet.checkSessions()
+                } else {
+                    a.vanish()
+                }
+                #expect(b.takeTypes() == (joins ? ["left"] : []))
+                fleet.release()
+                fleet.advance(by: .seconds(1))
+                #expect(b.take().isEmpty)
+            }
+        }
+    }
+
+    @Test func `what waited counts from when it was read`() {
+        let fleet = CoreFleet()
+        let group = fleet.group([anna, ben], convoy: true)
+        let (a, b) = (fleet.client(anna), fleet.client(ben))
+        fleet.holdsAnswers = true
+        fleet.change(group)
+        fleet.settle()
+        a.locate(1)
+        fleet.now.milliseconds += 3000
+        fleet.release()
+        #expect(b.take().first?["peers"].array.first?["ttl"].int == 17)
     }
 
     @Test func `who only changes the relay is shown all the while`() {

@@ -172,7 +172,8 @@ public struct RelayedDeparture: Equatable, Sendable {
     public var claim: UInt64
     /// The groups that the socket had joined.
     public var groupIDs: [UniqueID]
-    /// The groups where the rider was shown for as long as the socket was open, without having joined.
+    /// The rider's other groups: nothing that waits for their views is shown any more, and where being
+    /// connected is sharing nothing at all.
     public var unjoinedGroupIDs: [UniqueID]
 
     /// Makes a departure.

@@ -63,6 +63,8 @@ extension RelayCore {
     struct FanOut {
         let fix: RelayedFix
         let serial: UInt64
+        /// Whether it waited for a view.
+        var hasWaited = false
         var position: Position?
         /// The groups that other relays have to know.
         var relayed: [HeldGroup] = []
@@ -89,7 +91,7 @@ extension RelayCore {
         if let made = fanOut.position {
             position = made
         } else {
-            guard let seconds = ttl(of: fix, from: origin, at: now) else { return }
+            guard let seconds = ttl(of: fanOut, at: now) else { return }
             position = self.position(fix.accountID, fix.row(ttlSeconds: seconds))
             fanOut.position = position
         }
@@ -103,8 +105,9 @@ extension RelayCore {
     }
 
     /// A fix of before counts for what is left of its time.
-    private func ttl(of fix: RelayedFix, from origin: Origin, at now: Moment) -> Int? {
-        fix.isKnown ? fix.remainingSeconds(at: now.milliseconds) : fix.ttlSeconds
+    private func ttl(of fanOut: FanOut, at now: Moment) -> Int? {
+        fanOut.fix.isKnown || fanOut.hasWaited
+            ? fanOut.fix.remainingSeconds(at: now.milliseconds) : fanOut.fix.ttlSeconds
     }
 
     // MARK: - Votes and events
@@ -154,7 +157,7 @@ extension RelayCore {
             case .vote(let vote): show(vote, at: now)
             case .event(let event): show(event, at: now)
             case .fix(let fix, let serial):
-                var fanOut = FanOut(fix: fix, serial: serial)
+                var fanOut = FanOut(fix: fix, serial: serial, hasWaited: true)
                 let isHere = sessions[fix.accountID] != nil && !fix.isKnown && fix.groups.isEmpty
                 show(&fanOut, in: group, from: isHere ? .here : .elsewhere, at: now)
                 tell(fanOut)

@@ -104,7 +104,7 @@ extension RelayCore {
             for relay in interestedRelays(group) {
                 if session.joined.contains(group.id) {
                     messages[relay, default: none].groupIDs.append(group.id)
-                } else if group.sharesWhileConnected {
+                } else {
                     messages[relay, default: none].unjoinedGroupIDs.append(group.id)
                 }
             }

@@ -65,17 +65,13 @@ extension RelayCore {
 
     /// Closes a socket: it takes part in nothing from now on.
     ///
-    /// Others hear `left` for each group that it had joined, unless the rider goes on elsewhere or was
-    /// taken away, which says it itself.
+    /// Others hear `left` for each group that it had joined, unless the rider goes on elsewhere. A group
+    /// that it was taken away from is none of its groups any more, and has said it itself.
     func close(_ session: Session, _ reason: CloseReason) {
         guard session.phase != .closed else { return }
         effects.append(.close(session, reason))
         metrics.closed(reason)
-        retire(
-            session,
-            isDeparture: reason != .replaced && reason != .membershipEnded
-                && reason != .restart
-        )
+        retire(session, isDeparture: reason != .replaced && reason != .restart)
     }
 
     /// A socket has gone by itself.
@@ -113,6 +109,7 @@ extension RelayCore {
     func depart(_ account: UniqueID, from group: HeldGroup, wasJoined: Bool) {
         // Connected means sharing: without a socket nobody is shown there to who comes later.
         if group.sharesWhileConnected { group.known[account] = nil }
+        group.dropWaiting(of: account)
         if wasJoined { sayLeft(account, in: group) }
     }
 

@@ -92,6 +92,14 @@ final class HeldGroup {
         }
     }
 
+    /// Drops what someone whose socket is gone sent while the view was fetched: nobody is to see it
+    /// behind their `left`. Events are stored and stay.
+    func dropWaiting(of account: UniqueID) {
+        heldBack.removeAll { item in
+            if case .event = item { false } else { item.sender == account }
+        }
+    }
+
     /// Takes a socket off the list.
     func disconnect(_ session: Session) {
         guard let index = connected.firstIndex(where: { $0 === session }) else { return }

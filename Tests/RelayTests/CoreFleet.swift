@@ -16,8 +16,10 @@ final class CoreFleet {
         let core: RelayCore
         let metrics = Metrics()
         fileprivate var clients: [CoreClient] = []
-        /// Commands of the bus that have not been delivered.
-        var waiting: [(CoreFleet, Relay) -> Void] = []
+        /// It takes nothing at the moment.
+        var isStill = false
+        /// What other relays told it meanwhile.
+        var unread: [(RelayCore.Moment) -> Void] = []
 
         init(_ name: String, _ limits: RelayLimits) {
             self.name = name
@@ -154,6 +156,22 @@ final class CoreFleet {
         }
     }
 
+    /// Lets a relay go on that stood still for a while, and what was told to it meanwhile come in.
+    func stall(_ index: Int, for duration: Duration, _ meanwhile: () -> Void) {
+        let relay = relays[index]
+        relay.core.begin(at: now)
+        relay.isStill = true
+        meanwhile()
+        now.uptime += duration.nanoseconds
+        now.milliseconds += Int64(duration.nanoseconds / 1_000_000)
+        relay.isStill = false
+        relay.core.begin(at: now)
+        let unread = relay.unread
+        relay.unread = []
+        for item in unread { item(now) }
+        settle()
+    }
+
     func checkSessions() {
         for relay in relays {
             relay.core.checkSessions { self.status[$0.account] ?? .valid }
@@ -253,7 +271,11 @@ final class CoreFleet {
             guard let other = relays.first(where: { $0.name == name }),
                 let decoded = try? RelayNews(decoding: bytes)
             else { return }
-            other.core.hear(decoded, at: now)
+            if other.isStill {
+                other.unread.append { other.core.hear(decoded, at: $0) }
+            } else {
+                other.core.hear(decoded, at: now)
+            }
         case .resume(let session): relay.clients.first { $0.session === session }?.pump()
         case .close(let session, let reason):
             relay.clients.first { $0.session === session }?.closed(reason)

@@ -67,7 +67,8 @@ import Transit
         #expect(c.takePositions() == [anna: 1])
     }
 
-    @Test func `who loses the last joined group is shown in the others to nobody who comes later`() {
+    @Test func `who loses the last joined group is shown in the others to nobody who comes later`()
+    {
         for relay in [0, 1] {
             let fleet = CoreFleet(relays: 2)
             let joined = fleet.group([anna, ben, cleo], convoy: true)
@@ -110,6 +111,41 @@ import Transit
                 #expect(b.take().isEmpty)
             }
         }
+    }
+
+    @Test(arguments: [899, 900])
+    func `a relay that stood still asks before it shows what lay there`(milliseconds: Int) {
+        let isOld = milliseconds >= 900
+        let fleet = CoreFleet(relays: 2)
+        let group = fleet.group([anna, ben, cleo], convoy: true)
+        let (a, b) = (fleet.client(anna, at: 0), fleet.client(ben, at: 1))
+        fleet.stall(1, for: .milliseconds(milliseconds)) {
+            a.locate(1)
+            a.vanish()
+        }
+        #expect(b.takePositions() == (isOld ? [:] : [anna: 1]))
+        #expect(b.relay.count("relay_standstills_total") == (isOld ? 1 : 0))
+        // Who is still there is seen, for what is left of the time.
+        let c = fleet.client(cleo, at: 0)
+        fleet.stall(1, for: .milliseconds(milliseconds)) { c.locate(2) }
+        #expect(b.take().first?["peers"].array.first?["ttl"].int == 20)
+        fleet.stall(1, for: .seconds(4)) { c.locate(3) }
+        #expect(b.take().first?["peers"].array.first?["ttl"].int == 16)
+        _ = group
+    }
+
+    @Test func `after a standstill a view of before is not enough`() {
+        let fleet = CoreFleet(relays: 2)
+        let group = fleet.group([anna, ben, cleo], convoy: true)
+        let (a, b) = (fleet.client(anna, at: 0), fleet.client(ben, at: 1))
+        fleet.holdsAnswers = true
+        fleet.change(group)
+        fleet.settle()
+        fleet.stall(1, for: .seconds(1)) { a.locate(1) }
+        let fetches = fleet.fetches
+        fleet.release()
+        #expect(fleet.fetches > fetches)
+        #expect(b.takePositions() == [anna: 1])
     }
 
     @Test func `what waited counts from when it was read`() {

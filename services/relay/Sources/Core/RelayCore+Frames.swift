@@ -97,7 +97,7 @@ extension RelayCore {
             return
         }
         guard reply.isMember, reply.version >= question.neededVersion else {
-            doubt(question.group, of: session)
+            doubt(question.group, of: session, at: now)
             return settle(session, question, .no, at: now)
         }
         switch question.purpose {
@@ -179,10 +179,9 @@ extension RelayCore {
     }
 
     /// Groups says no about someone whom the held view shows: an event was lost.
-    private func doubt(_ id: UniqueID, of session: Session) {
+    private func doubt(_ id: UniqueID, of session: Session, at now: Moment) {
         guard let group = groups[id], group.members[session.account] != nil else { return }
-        group.isSuspect = true
-        fetch.want(group: id)
+        suspect(group, at: now)
     }
 
     /// Notes that a group has changed for those who wait for an answer about it.

@@ -48,7 +48,7 @@ extension RelayCore {
         need(heard, of: group)
         guard view.version >= group.version else { return }
         apply(view, to: group, request)
-        if group.neededVersion > group.version { fetch.want(group: group.id) }
+        if group.isStale { fetch.want(group: group.id) }
         settleJoins(of: group.id, at: now)
         showHeldBack(of: group, at: now)
         releaseUnneeded(group)
@@ -193,10 +193,35 @@ extension RelayCore {
             guard group.confirmedAt < asked.sentAt,
                 group.connected.contains(where: { asked.accounts.contains($0.account) })
             else { continue }
-            group.isSuspect = true
+            suspect(group, at: now)
             metrics.sweepFinds.add()
-            fetch.want(group: group.id)
         }
         fetchViews(at: now)
+    }
+
+    /// The held view may be wrong: the group is silent until it was fetched anew.
+    func suspect(_ group: HeldGroup, at now: Moment) {
+        group.suspectedAt = now.uptime
+        fetch.want(group: group.id)
+    }
+
+    // MARK: - Standing still
+
+    /// A turn begins.
+    ///
+    /// A relay that stood still (a paused machine, a stopped process) was waited for in vain: who left or
+    /// signed out has their answer, while what they sent before lies here unread. So nothing is shown
+    /// before the views were fetched anew, and what has come is judged by those.
+    func begin(at now: Moment) {
+        defer { begunAt = now }
+        guard let last = begunAt else { return }
+        // A paused machine's uptime may stand still with it.
+        let gap = max(
+            Int64(clamping: (now.uptime - min(now.uptime, last.uptime)) / 1_000_000),
+            now.milliseconds - last.milliseconds
+        )
+        guard gap >= RelayLimits.standstillMilliseconds else { return }
+        metrics.standstills.add()
+        for group in groups.values { suspect(group, at: now) }
     }
 }

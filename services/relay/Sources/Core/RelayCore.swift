@@ -70,6 +70,8 @@ final class RelayCore {
     var expirySecond: Int64 = 0
     /// Nobody can say which sessions have ended, so nothing is shown to anybody.
     var isBlind = false
+    /// When the last turn began.
+    var begunAt: Moment?
     private var lastQuestion: UInt64 = 0
     private var lastFix: UInt64 = 0
     private var lastPosition: UInt64 = 0

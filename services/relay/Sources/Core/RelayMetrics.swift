@@ -32,6 +32,7 @@ struct RelayMetrics: Sendable {
     let viewsFailed: Counter
     let sweepsFailed: Counter
     let sweepFinds: Counter
+    let standstills: Counter
     let storesFailed: Counter
     let fixesTold: Counter
     let fixesHeard: Counter
@@ -89,6 +90,10 @@ struct RelayMetrics: Sendable {
         viewsFailed = counter("relay_view_fetches_failed_total", "Requests for views, failed.")
         sweepsFailed = counter("relay_sweeps_failed_total", "Sweeps without an answer.")
         sweepFinds = counter("relay_sweep_finds_total", "Changes that only a sweep found.")
+        standstills = counter(
+            "relay_standstills_total",
+            "Times that the relay stood still for so long that all views were fetched anew."
+        )
         storesFailed = counter("relay_stores_failed_total", "Batches of fixes not stored.")
         fixesTold = counter("relay_fixes_told_total", "Fixes sent to other relays.")
         fixesHeard = counter("relay_fixes_heard_total", "Fixes that came from other relays.")

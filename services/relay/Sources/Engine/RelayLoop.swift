@@ -100,6 +100,7 @@ final class RelayLoop {
     }
 
     func turn(_ events: [Poll.Event]) {
+        core.begin(at: now)
         let isWoken = events.contains { $0.descriptor == mailbox.wake.descriptor }
         for command in mailbox.takeAll(isWoken: isWoken) { take(command) }
         for event in events {

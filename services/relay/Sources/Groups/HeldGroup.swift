@@ -34,8 +34,9 @@ final class HeldGroup {
     var interested: Set<String>?
     /// The newest version that somebody spoke of.
     var neededVersion: UInt64 = 0
-    /// The sweep did not find the group any more.
-    var isSuspect = false
+    /// Since when the view may be wrong without anybody having spoken of a newer one, monotonic nanoseconds;
+    /// nil when it may not.
+    var suspectedAt: UInt64?
     /// When the view was last known to be current, monotonic nanoseconds.
     var confirmedAt: UInt64
     private(set) var heldBack: [HeldBack] = []
@@ -46,7 +47,7 @@ final class HeldGroup {
     }
 
     /// Whether the view is not the newest, so that nothing may be sent before it is fetched.
-    var isStale: Bool { neededVersion > version || isSuspect || version == 0 }
+    var isStale: Bool { neededVersion > version || suspectedAt != nil || version == 0 }
 
     /// Takes over what a view says about the group itself.
     func take(_ view: GroupView, requestedAt: UInt64) {
@@ -54,7 +55,7 @@ final class HeldGroup {
         allowsVotes = view.allowsVotes
         sharesWhileConnected = view.sharesWhileConnected
         confirmedAt = max(confirmedAt, requestedAt)
-        isSuspect = false
+        if let since = suspectedAt, requestedAt >= since { suspectedAt = nil }
     }
 
     /// Keeps something until the view is fetched.
@@ -92,8 +93,9 @@ final class HeldGroup {
         }
     }
 
-    /// Drops what someone whose socket is gone sent while the view was fetched: nobody is to see it
-    /// behind their `left`. Events are stored and stay.
+    /// Drops what waits of someone whose socket is gone.
+    ///
+    /// Nobody is to see it behind their `left`. Events are stored and stay.
     func dropWaiting(of account: UniqueID) {
         heldBack.removeAll { item in
             if case .event = item { false } else { item.sender == account }

@@ -34,6 +34,9 @@ public struct RelayLimits: Sendable {
     public static let postedTTLSeconds = 300
     /// Seconds after which a group whose view nobody confirmed is silent.
     public static let viewLifetime = 15
+    /// A relay whose turns were so far apart may not have been waited for, in milliseconds: auth and groups
+    /// wait a second for it.
+    public static let standstillMilliseconds: Int64 = 900
 
     // MARK: - What a deployment or a test may choose
 

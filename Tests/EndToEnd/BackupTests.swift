@@ -46,6 +46,10 @@ extension EndToEnd.People {
 
             // Another server, which has never seen our roles.
             let folder = try Product.newFolder()
+            let mistyped = try Self.run("restore", backup + "x", on: folder)
+            #expect(mistyped.status == 1)
+            #expect(mistyped.output.contains("restore: \(backup)x is no backup"))
+            #expect(!FileManager.default.fileExists(atPath: folder + "/keys"), "nothing was made")
             let restored = try Self.run("restore", backup, on: folder)
             try #require(restored.status == 0, "\(restored.output)")
             let new = try await Product.ready(folder: folder)

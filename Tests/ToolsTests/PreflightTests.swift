@@ -40,6 +40,12 @@ import Testing
         #expect(keys(faults(wrong)) == all)
     }
 
+    @Test(arguments: [("foo://bar", false), ("ipc://x", false), ("ipc:///x/", true)])
+    func `the bus has an address that it can have`(prefix: String, isRight: Bool) {
+        let wrong = keys(faults(schedule.merging(["BUS_URL_PREFIX": prefix]) { $1 }))
+        #expect(wrong == (isRight ? [] : ["BUS_URL_PREFIX"]))
+    }
+
     @Test(arguments: [
         (["ADMIN_BOOTSTRAP_EMAIL": "notmail"], ["ADMIN_BOOTSTRAP_EMAIL"]),
         (["ADMIN_BOOTSTRAP_EMAIL": "a@b"], []),

@@ -35,6 +35,8 @@ enum BackupCommand {
         _ environment: [String: String]
     ) throws(OperationError) {
         let own = try UpSettings.owner(environment)
+        // Before anything is made: an empty product in place of the old one would start without a word.
+        try run("restore", ["--check", path], on: "", environment)
         let folder = try DataFolder(opening: UpSettings.folder(environment))
         let lock = try folder.lock(port: UpSettings.port(environment))
         defer { close(lock) }

@@ -41,7 +41,8 @@ extension OperatorDatabase {
         guard server.isRunning, let url = server.url else {
             throw OperationError(
                 "DATABASE_URL is missing, and the private database of \(folder) does not run: "
-                    + "start `alongside up`, or set DATABASE_URL"
+                    + "start `alongside up`, look why it cannot start its database where it runs, or "
+                    + "set DATABASE_URL"
             )
         }
         self.url = url

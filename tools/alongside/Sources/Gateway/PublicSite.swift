@@ -24,10 +24,41 @@ struct PublicSite: Sendable {
     }
 
     /// Why the gateway could not listen now; nil when it could.
-    var obstacle: String? {
-        [("HTTP_PORT", httpPort), ("HTTPS_PORT", httpsPort)].lazy.compactMap { setting, port in
-            LoopbackPort.obstacle(to: port, on: "0.0.0.0", setting: setting)
+    ///
+    /// - Parameter ownPort: The one port of this machine.
+    func obstacle(beside ownPort: Int) -> String? {
+        var owners = [ownPort: "PORT"]
+        for (setting, port) in [("HTTP_PORT", httpPort), ("HTTPS_PORT", httpsPort)] {
+            if let other = owners.updateValue(setting, forKey: port) {
+                return "\(other) and \(setting) are both \(port); set one of them to another port"
+            }
+            let taken = LoopbackPort.obstacle(to: port, on: "0.0.0.0", setting: setting)
+            if let taken { return taken }
         }
-        .first
+        return nil
+    }
+
+    /// Whether a text is one or more names or addresses that the public's ports can serve.
+    ///
+    /// One with a port of its own would be waited for where nobody can reach it, and what no name can hold
+    /// would break the gateway's file.
+    static func isAddress(_ text: String) -> Bool {
+        let names = text.split { $0 == "," || $0.isWhitespace }
+        return !names.isEmpty && names.allSatisfy(isName)
+    }
+
+    private static func isName(_ address: Substring) -> Bool {
+        var name = address
+        for scheme in ["https://", "http://"] where name.hasPrefix(scheme) {
+            name = name.dropFirst(scheme.count)
+        }
+        if name.first == "[", name.last == "]" {
+            let inner = name.dropFirst().dropLast()
+            return !inner.isEmpty && inner.allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." }
+        }
+        return !name.isEmpty
+            && name.allSatisfy {
+                $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "." || $0 == "-" || $0 == "*")
+            }
     }
 }

@@ -58,7 +58,9 @@ final class UpCommand {
         let lock = try folder.lock(port: port)
         defer { close(lock) }
         let site = PublicSite(settings)
-        if let obstacle = LoopbackPort.obstacle(to: port, on: bind) ?? site?.obstacle {
+        if let obstacle = LoopbackPort.obstacle(to: port, on: bind)
+            ?? site?.obstacle(beside: port)
+        {
             throw OperationError(obstacle)
         }
 

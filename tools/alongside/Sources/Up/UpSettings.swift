@@ -15,7 +15,9 @@ enum UpSettings {
     )
     static let site = Setting.optionalText(
         "SITE_ADDRESS",
-        "The name under which the public reaches the gateway, with a certificate; none has no TLS."
+        allowed: "names or addresses without a port, such as transit.example.org",
+        "The name under which the public reaches the gateway, with a certificate; none has no TLS.",
+        where: PublicSite.isAddress
     )
     static let httpPort = Setting.integer(
         "HTTP_PORT",
@@ -70,7 +72,9 @@ enum UpSettings {
     )
     static let busPrefix = Setting.optionalText(
         "BUS_URL_PREFIX",
-        "Where the bus listens; a private folder of sockets by default."
+        allowed: "ipc:///… or tcp://…",
+        "Where the bus listens; a private folder of sockets by default.",
+        where: { $0.hasPrefix("ipc:///") || $0.hasPrefix("tcp://") }
     )
     static let busPublicKey = Setting.optionalText(
         "BUS_CURVE_PUBLIC_KEY",

@@ -26,6 +26,43 @@ import Web
         }
     }
 
+    @Test func `a clock that was ahead blinds no circle and leaves no fix of tomorrow`()
+        async throws
+    {
+        try await GroupsWorld.with { world in
+            let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
+            let circle = try await world.sharingCircle(anna, ben)
+            _ = try await ben.postFix(circle, latitude: 1)
+            func move(by milliseconds: Int64) async throws {
+                try await world.query { connection throws(DatabaseError) in
+                    for (table, column) in [
+                        ("members", "sharing_since_ms"), ("fixes", "received_at_ms"),
+                    ] {
+                        try connection.script(
+                            "UPDATE groups.\(table) SET \(column) = \(column) + \(milliseconds)"
+                        )
+                    }
+                }
+            }
+            // What another process wrote in this second stays.
+            try await move(by: ClockStep.tolerance)
+            try await world.process.housekeeping.tidy()
+            #expect(try await anna.fixes(circle)["\(ben.id)"]?["latitude"].double == 1)
+            let version = "SELECT max(version)::int FROM groups.groups"
+            let before = try await world.count(version)
+
+            try await move(by: 6_739_200_000)
+            #expect(try await ben.postFix(circle, latitude: 2).status == 204)
+            try await world.process.housekeeping.tidy()
+            #expect(try await anna.fixes(circle).isEmpty)
+            #expect(try await world.count(version) == before + 1)
+            #expect(try await ben.postFix(circle, latitude: 3).status == 204)
+            #expect(try await anna.fixes(circle)["\(ben.id)"]?["latitude"].double == 3)
+            try await world.process.housekeeping.tidy()
+            #expect(try await world.count(version) == before + 1, "once is enough")
+        }
+    }
+
     @Test func `a second position overwrites the first (case 18)`() async throws {
         try await GroupsWorld.with { world in
             let anna = try await world.person("anna")

@@ -13,6 +13,7 @@ final class CoreFleet {
     /// One relay of the fleet.
     final class Relay {
         let name: String
+        let epoch: UInt64
         let core: RelayCore
         let metrics = Metrics()
         fileprivate var clients: [CoreClient] = []
@@ -21,8 +22,9 @@ final class CoreFleet {
         /// What other relays told it meanwhile.
         var unread: [(RelayCore.Moment) -> Void] = []
 
-        init(_ name: String, _ limits: RelayLimits) {
+        init(_ name: String, _ limits: RelayLimits, epoch: UInt64 = 1) {
             self.name = name
+            self.epoch = epoch
             core = RelayCore(limits: limits, metrics: RelayMetrics(metrics))
         }
 
@@ -188,6 +190,14 @@ final class CoreFleet {
         settle()
     }
 
+    /// Removes a relay as a crash does, and starts it again before anybody has missed it.
+    func restart(_ index: Int) {
+        let gone = relays[index]
+        relays[index] = Relay(gone.name, gone.core.limits, epoch: gone.epoch + 1)
+        relays[index].core.start()
+        settle()
+    }
+
     /// Delivers answers that were kept.
     func release() {
         holdsAnswers = false
@@ -264,7 +274,7 @@ final class CoreFleet {
         case .publish(let part):
             let entries = core.presence(part: part)
             for other in relays where other !== relay {
-                other.core.hear(entries, part: part, from: relay.name, epoch: 1, at: now)
+                other.core.hear(entries, part: part, from: relay.name, epoch: relay.epoch, at: now)
             }
         case .tell(let name, let news):
             let bytes = news.encoded()

@@ -119,6 +119,26 @@ import Transit
 
     // MARK: - Votes and events
 
+    @Test(arguments: [false, true]) func `a new socket brings no new budget`(replaces: Bool) {
+        let fleet = CoreFleet()
+        let group = fleet.group([anna, ben], convoy: true)
+        let (first, b) = (fleet.client(anna), fleet.client(ben))
+        for number in 1...40 { first.locate(Double(number)) }
+        _ = b.take()
+        if !replaces { first.vanish() }
+        let second = fleet.client(anna)
+        second.locate(41)
+        #expect(b.takePositions() == [:])
+        fleet.now.uptime += 50_000_000
+        second.locate(42)
+        #expect(b.takePositions() == [anna: 42])
+        // One that is full again is forgotten.
+        second.vanish()
+        fleet.advance(by: .seconds(8))
+        #expect(second.relay.core.budgets.isEmpty)
+        _ = group
+    }
+
     @Test func `offers and votes reach who joined the convoy, with the sender's name`() {
         let fleet = CoreFleet()
         let group = fleet.group([anna, ben, cleo], convoy: true)

@@ -271,6 +271,32 @@ import Transit
         )
     }
 
+    @Test func `a relay that comes back under its name has none of its old sockets`() {
+        let fleet = CoreFleet(relays: 2)
+        let group = fleet.group([anna, ben, cleo], convoy: true)
+        let (a, b) = (fleet.client(anna, at: 1), fleet.client(ben, at: 0))
+        for client in [a, b] { client.join(group) }
+        a.locate(1)
+        _ = b.take()
+        fleet.restart(1)
+        #expect(b.relay.core.remote.count == 0)
+        // Who has no socket is seen in no convoy, by no one who comes later and over HTTP neither.
+        let fix = MemberFix(
+            latitude: 2,
+            longitude: 8,
+            timestampMilliseconds: fleet.now.milliseconds,
+            receivedAtMilliseconds: fleet.now.milliseconds
+        )
+        let target = LiveFix.Target(groupID: group, version: 1, sharesWhileConnected: true)
+        let posted = LiveFix(accountID: anna, fix: fix, ttlSeconds: 300, targets: [target])
+        for relay in fleet.relays { relay.core.hear(posted, at: fleet.now) }
+        fleet.settle()
+        #expect(b.takePositions() == [:])
+        let c = fleet.client(cleo, at: 0)
+        c.join(group)
+        #expect(c.takeTypes() == ["joined"])
+    }
+
     @Test func `a departure that crosses a return says nothing`() {
         let fleet = CoreFleet(relays: 2)
         let group = fleet.group([anna, ben])

@@ -2,8 +2,8 @@ internal import Database
 internal import ServiceKit
 internal import Telemetry
 
-/// What goes by itself: marks of erased accounts whose tokens have expired, and circles that nobody
-/// can enter again.
+/// What goes by itself: marks of erased accounts whose tokens have expired, circles that nobody can
+/// enter again, and what a clock that was ahead has left.
 struct Housekeeping: Sendable {
     /// How often it is looked after.
     static let interval = Duration.seconds(600)
@@ -30,6 +30,9 @@ struct Housekeeping: Sendable {
         try await database.withConnection { connection throws(DatabaseError) in
             try Erasure.forgetMarks(at: now, on: connection)
             try Departure.dropDeserted(on: connection)
+            try connection.transaction { () throws(DatabaseError) in
+                try ClockStep.settle(at: now * 1000, on: connection)
+            }
         }
     }
 }

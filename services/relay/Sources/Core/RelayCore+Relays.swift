@@ -5,6 +5,10 @@ internal import Transit
 extension RelayCore {
     // MARK: - Who is where
 
+    /// The relay begins: one part of nobody tells the others that an earlier process of its name is gone,
+    /// and with it every socket that it had.
+    func start() { effects.append(.publish(part: 0)) }
+
     /// What this relay says about one part of all accounts.
     func presence(part: Int) -> [RelayPresence.Entry] {
         var entries: [RelayPresence.Entry] = []

@@ -45,6 +45,7 @@ extension RelayCore {
         }
         session.phase = .open
         sessions[session.account] = session
+        if let budget = budgets.removeValue(forKey: session.account) { session.budget = budget }
         for group in groupsOfMember[session.account] ?? [] { connect(session, to: group) }
         effects.append(.publish(part: RelayPresence.part(of: session.account)))
         effects.append(.resume(session))
@@ -92,6 +93,7 @@ extension RelayCore {
             return
         }
         sessions[session.account] = nil
+        budgets[session.account] = session.budget
         for group in session.groups {
             group.disconnect(session)
             if isDeparture {

@@ -18,6 +18,7 @@ extension RelayCore {
         fetchViews(at: now)
         if now.uptime - min(now.uptime, sweptAt) >= limits.sweepInterval.nanoseconds {
             forgetOldFixes(at: now)
+            budgets = budgets.filter { !$0.value.isFull(at: now.uptime) }
             startSweep(at: now)
         }
         if now.uptime - min(now.uptime, storedAt) >= limits.storeInterval.nanoseconds {

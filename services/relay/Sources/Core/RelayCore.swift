@@ -54,6 +54,9 @@ final class RelayCore {
     var opening: [UniqueID: [Session]] = [:]
     /// The open socket of each rider.
     var sessions: [UniqueID: Session] = [:]
+    /// What is left of the budget of riders whose last socket is gone, until it is full again: a new
+    /// socket brings no new one.
+    var budgets: [UniqueID: FrameBudget] = [:]
     var questions: [UInt64: Session] = [:]
     var groups: [UniqueID: HeldGroup] = [:]
     /// The held groups of each member, connected here or not.

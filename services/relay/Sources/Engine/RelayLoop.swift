@@ -67,6 +67,8 @@ final class RelayLoop {
         tickedAt = now.uptime
         core.sweptAt = now.uptime
         core.storedAt = now.uptime
+        core.start()
+        settle()
         while true {
             let events = poll.wait(milliseconds: millisecondsToWait())
             look()

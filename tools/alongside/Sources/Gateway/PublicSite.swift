@@ -26,6 +26,7 @@ struct PublicSite: Sendable {
     /// Why the gateway could not listen now; nil when it could.
     ///
     /// - Parameter ownPort: The one port of this machine.
+    /// - Returns: A sentence that names the setting.
     func obstacle(beside ownPort: Int) -> String? {
         var owners = [ownPort: "PORT"]
         for (setting, port) in [("HTTP_PORT", httpPort), ("HTTPS_PORT", httpsPort)] {

@@ -32,6 +32,17 @@ import Testing
         #expect(run.output == sentence)
     }
 
+    @Test(arguments: [
+        ("{", "{ is no name or address"), ("a b{c}", "b{c} is no name or address"),
+        ("a;b", "a;b is no name or address"), ("a\"b", "a\"b is no name or address"),
+        ("x.example/path", "x.example/path has a path; the gateway serves all of a name"),
+    ])
+    func `refuses what is no name`(site: String, reason: String) throws {
+        let run = try start(site)
+        #expect(run.status == 1)
+        #expect(run.output == "SITE_ADDRESS = \"\(site)\": \(reason)\n")
+    }
+
     @Test(arguments: ["", " ", ","])
     func `refuses no name at all`(site: String) throws {
         let run = try start(site)

@@ -1,3 +1,4 @@
+import Database
 import Foundation
 import Telemetry
 import TestKit
@@ -118,6 +119,28 @@ extension EndToEnd.People {
                 try FileManager.default.attributesOfItem(atPath: folder)[.posixPermissions] as? Int
                     == 0o711
             )
+            try await product.remove()
+        }
+
+        @Test func `a database of one's own stays empty when the schedule does not answer`()
+            async throws
+        {
+            let database = try await ThrowawayPostgres.shared.database()
+            let product = try Product(environment: [
+                "DATABASE_URL": database.url, "GTFS_STATIC_URL": "http://127.0.0.1:1/gtfs.zip",
+            ])
+            try await eventually("ended: \(product.log)", within: .seconds(60)) {
+                !product.isRunning
+            }
+            #expect(product.log.contains("http://127.0.0.1:1/gtfs.zip: it cannot be fetched"))
+            let pool = database.open(connections: 1)
+            let tables = try await pool.withConnection { connection throws(DatabaseError) in
+                try connection.query(
+                    "SELECT count(*) FROM pg_namespace WHERE nspname IN ('bus', 'auth', 'feed')"
+                ).one().int(0)
+            }
+            #expect(tables == 0)
+            await pool.close()
             try await product.remove()
         }
 

@@ -41,6 +41,21 @@ import Testing
         return all
     }
 
+    @Test func `what is made anew follows where the database is and what its owner's password is`()
+        throws
+    {
+        let made = try make(database: "db.example.org:5433")
+        for path in ["feed/database-url", "postgres/password"] {
+            try FileManager.default.removeItem(atPath: folder.path + "/secrets/" + path)
+        }
+        let again = try make()
+        let feed = try #require(again["feed"]?["database-url"])
+        #expect(feed.hasPrefix("postgresql://alongside_feed:"))
+        #expect(feed.hasSuffix("@db.example.org:5433/alongside"))
+        #expect(feed != made["feed"]?["database-url"])
+        #expect(again["postgres"] == made["postgres"])
+    }
+
     // MARK: - Files
 
     @Test func `every service can start with what its own folder holds`() throws {

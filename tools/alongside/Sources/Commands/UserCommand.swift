@@ -72,9 +72,7 @@ struct UserCommand {
         case .success(let id): return id
         case .failure(let fault as StaffAccounts.Fault): throw OperationError(fault.description)
         case .failure(let error as DatabaseError) where error.kind == .connection:
-            throw OperationError(
-                "the database is not reachable (\(error.message)); start it or check DATABASE_URL"
-            )
+            throw OperationError(unreachable: error)
         case .failure(let error): throw OperationError("the account is not stored: \(error)")
         }
     }

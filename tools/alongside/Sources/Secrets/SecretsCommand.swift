@@ -4,7 +4,8 @@ internal import ServiceKit
 /// `alongside secrets FOLDER`: everything secret of a deployment, made where it is missing.
 ///
 /// Running it again changes nothing, but for the keys that are derived from `JWT_SECRET`: they follow
-/// `JWT_KEY_GENERATION`. A file that was removed is made anew, and what is derived from it with it.
+/// `JWT_KEY_GENERATION`. A file that was removed is made anew, and what is derived from it with it; the
+/// database stays where the owner's address says.
 struct SecretsCommand {
     static let usage = "secrets takes FOLDER [--database HOST[:PORT]]"
     /// Where services find PostgreSQL when nothing is said: its name in the compose file.
@@ -13,6 +14,8 @@ struct SecretsCommand {
     static let database = "alongside"
 
     private let folder: SecretsFolder
+    /// What an earlier run has written; others follow it.
+    private let owner: OwnerURL?
     private let host: String
     private let generation: Int
 
@@ -33,7 +36,8 @@ struct SecretsCommand {
             throw OperationError(Self.usage)
         }
         folder = SecretsFolder(path: path)
-        host = line.value(of: "database") ?? Self.defaultHost
+        owner = OwnerURL(of: folder)
+        host = line.value(of: "database") ?? owner?.host ?? Self.defaultHost
         generation = settings[UpSettings.jwtGeneration]
     }
 
@@ -43,7 +47,7 @@ struct SecretsCommand {
     /// - Throws: ``OperationError`` when a file cannot be written.
     func run(say: (String) -> Void) throws(OperationError) {
         let password = try folder.value(SecretsFolder.postgres, "password") {
-            SecretsFolder.random()
+            owner?.password ?? SecretsFolder.random()
         }
         try keep(url(Self.database, password), SecretsFolder.operations)
         let secret = try folder.value(Fleet.signer, SecretsFolder.jwtSecret) {
@@ -85,6 +89,21 @@ struct SecretsCommand {
         } catch {
             throw OperationError("\(error)")
         }
+    }
+}
+
+/// The database's address as its owner, as ``SecretsCommand`` writes it.
+private struct OwnerURL {
+    let password: String
+    let host: String
+
+    /// Reads it; nil when there is none, or one of another form.
+    init?(of folder: SecretsFolder) {
+        guard let url = folder.value(SecretsFolder.operations, SecretsFolder.databaseURL),
+            let match = url.wholeMatch(of: #/postgresql://[^:@/]+:([^:@/]+)@([^@/]+)/[^/]*/#)
+        else { return nil }
+        password = String(match.1)
+        host = String(match.2)
     }
 }
 

@@ -69,18 +69,16 @@ enum Fleet {
                     )
                 }.map { "\(schema.name)/\($0)" }
             } catch {
-                throw OperationError(advice(error, schema.name))
+                throw advice(error, schema.name)
             }
         }
         return applied
     }
 
-    private static func advice(_ error: DatabaseError, _ schema: String) -> String {
+    private static func advice(_ error: DatabaseError, _ schema: String) -> OperationError {
         switch error.kind {
-        case .connection:
-            "the database is not reachable (\(error.message)); start it or check DATABASE_URL"
-        default:
-            "schema \(schema) cannot be migrated: \(error.message)"
+        case .connection: OperationError(unreachable: error)
+        default: OperationError("schema \(schema) cannot be migrated: \(error.message)")
         }
     }
 }

@@ -69,7 +69,8 @@ final class UpCommand {
         let own = settings[UpSettings.databaseURL]
         let postgres = own == nil ? try PrivatePostgres(in: folder) : nil
         let schedule = UpSchedule(settings, folder)
-        let isFirst = postgres?.hasData == false
+        var isFirst = postgres?.hasData == false
+        if let own { isFirst = try !UpSchedule.isArchived(in: own.revealed()) }
         guard try schedule.check(isFirst: isFirst, &signals, say: say) else { return }
         let temporary = try TemporaryFolders(of: folder, postgres)
         defer { temporary.remove() }

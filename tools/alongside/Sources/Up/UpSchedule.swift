@@ -1,3 +1,4 @@
+internal import Database
 internal import ServiceKit
 
 /// The schedule of an `up`: the operator's, else the demo's, which is made when the fleet's clock is known.
@@ -15,11 +16,25 @@ struct UpSchedule {
         location = isAddress ? place : DataFolder.absolute(place)
     }
 
+    /// Whether a database holds a schedule, so that a start does not need the agency.
+    ///
+    /// - Throws: ``OperationError`` when the database does not answer.
+    static func isArchived(in url: String) throws(OperationError) -> Bool {
+        let active = BlockingWait.run(on: url, called: "alongside-up") { database in
+            try await ScheduleArchive(database).active()
+        }
+        switch active {
+        case .success(let entry): return entry != nil
+        case .failure(let error as DatabaseError): throw OperationError(unreachable: error)
+        case .failure(let error): throw OperationError("the database cannot be asked: \(error)")
+        }
+    }
+
     /// Reads the operator's schedule before anything is made.
     ///
     /// - Parameters:
-    ///   - isFirst: Whether there is no database yet. A later start has a schedule there, and goes on
-    ///     with it while an address does not answer.
+    ///   - isFirst: Whether no database holds a schedule yet. A later start goes on with that one while
+    ///     an address does not answer.
     ///   - signals: End a download.
     ///   - say: Hears of a download.
     /// - Returns: false when a signal came first.

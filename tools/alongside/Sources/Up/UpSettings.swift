@@ -23,13 +23,13 @@ enum UpSettings {
         "HTTP_PORT",
         default: 80,
         in: 1...65_535,
-        "With SITE_ADDRESS: the port that sends browsers on to HTTPS."
+        "With SITE_ADDRESS: the port that sends browsers on to HTTPS, on port 443."
     )
     static let httpsPort = Setting.integer(
         "HTTPS_PORT",
         default: 443,
         in: 1...65_535,
-        "With SITE_ADDRESS: the port for the public."
+        "With SITE_ADDRESS: the port for the public, who come to 443: what maps ports in front may differ."
     )
     static let data = Setting.text(
         "ALONGSIDE_DATA",

@@ -223,7 +223,7 @@ final class CoreFleet {
             }
         }
         for relay in relays {
-            _ = relay.core.takeDirty(at: now)
+            _ = relay.core.flushDirty(at: now) { _ in }
             for client in relay.clients where !client.isStopped && !client.session.isGathered {
                 client.read()
             }

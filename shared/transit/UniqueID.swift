@@ -70,14 +70,22 @@ public struct UniqueID: Hashable, Comparable, Sendable, CustomStringConvertible 
     public var description: String {
         var text: [UInt8] = []
         text.reserveCapacity(36)
-        for (index, byte) in bytes.enumerated() {
-            if index == 4 || index == 6 || index == 8 || index == 10 {
+        append(to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Appends the lower-case text form.
+    ///
+    /// - Parameter text: ASCII.
+    public func append(to text: inout [UInt8]) {
+        for index in 0..<32 {
+            if index == 8 || index == 12 || index == 16 || index == 20 {
                 text.append(UInt8(ascii: "-"))
             }
-            text.append(Self.hexadecimal(byte >> 4))
-            text.append(Self.hexadecimal(byte & 0x0F))
+            let half = index < 16 ? high : low
+            let digit = UInt8(truncatingIfNeeded: half >> UInt64(60 - 4 * (index & 15)))
+            text.append(Self.hexadecimal(digit & 0x0F))
         }
-        return String(decoding: text, as: UTF8.self)
     }
 
     /// Orders by the bytes, as PostgreSQL orders `uuid`.

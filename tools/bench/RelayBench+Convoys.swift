@@ -69,7 +69,8 @@ extension RelayBench {
             let due = start + 6 * Double(number) / Double(total)
             while LoadRunner.now < due { try sockets.work(milliseconds: 1) }
             sentAt[stamp + number] = LoadRunner.now
-            sockets.send((number * 7) % sockets.count, location(stamp: stamp + number))
+            // Far enough apart that no two of a convoy follow each other closely, which would be one frame.
+            sockets.send((number * 377) % sockets.count, location(stamp: stamp + number))
         }
         let end = LoadRunner.now + 0.5
         while LoadRunner.now < end { try sockets.work(milliseconds: 10) }

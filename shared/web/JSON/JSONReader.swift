@@ -85,9 +85,13 @@ public struct JSONReader: Sendable {
     /// - Throws: ``JSONError`` for text that is no UTF-8 or has a bad escape.
     public func string() throws(JSONError) -> String {
         if hasEscapes { return try unescaped() }
-        guard let text = String(validating: bytes[start..<stop], as: UTF8.self) else {
-            throw .malformedText(offset: start)
+        let text = bytes.withUnsafeBufferPointer { bytes in
+            let text = UnsafeBufferPointer(rebasing: bytes[start..<stop])
+            // Nearly all are ASCII and short, which needs no second look.
+            return text.allSatisfy { $0 < 0x80 }
+                ? String(decoding: text, as: UTF8.self) : String(validating: text, as: UTF8.self)
         }
+        guard let text else { throw .malformedText(offset: start) }
         return text
     }
 

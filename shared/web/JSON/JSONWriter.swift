@@ -47,7 +47,9 @@ public struct JSONWriter: Sendable {
 
     /// Writes a number with the fewest digits that read back as the same value.
     public mutating func value(_ number: Double) {
-        raw(number.isFinite ? number.description : "null")
+        separate()
+        JSONNumber.append(number, to: &bytes)
+        needsComma = true
     }
 
     /// Writes true or false.

@@ -21,6 +21,8 @@ final class ConnectionRegistry: Sendable {
         var refusesStreams = false
     }
 
+    /// Wakes the keeper; signalled when there is a connection where there was none.
+    let firstCame = WakeEvent()
     private let state = Mutex(State())
     private let inFlight = Atomic<Int>(0)
     private let draining = Atomic<Bool>(false)
@@ -75,10 +77,13 @@ final class ConnectionRegistry: Sendable {
     }
 
     func add(_ connection: ConnectionState) {
-        state.withLock { state in
+        let isFirst = state.withLock { state in
+            let isFirst = state.connections.isEmpty
             state.connections[ObjectIdentifier(connection)] = connection
             metrics.openConnections.set(Double(state.connections.count))
+            return isFirst
         }
+        if isFirst { firstCame.signal() }
     }
 
     /// Forgets a connection before the library closes its socket, so that the keeper never cuts

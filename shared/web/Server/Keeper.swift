@@ -4,7 +4,7 @@ internal import Telemetry
 
 /// A server's second thread: watches time limits, and at the end drains and stops the library.
 final class Keeper: Sendable {
-    /// How often limits are looked at; a limit may be passed by as much.
+    /// How often limits are looked at while there is a connection; a limit may be passed by as much.
     static let interval: Int32 = 100
     /// How long answered requests may take to leave once everything has been answered.
     private static let flushTime: Duration = .seconds(1)
@@ -23,7 +23,7 @@ final class Keeper: Sendable {
 
     private let core: ServerCore
     private let daemon: Daemon
-    private let wake = WakeEvent()
+    private var wake: WakeEvent { core.registry.firstCame }
     private let stop = Mutex(Stop())
 
     init(_ core: ServerCore, daemon: OpaquePointer, listener: Int32) {
@@ -49,7 +49,8 @@ final class Keeper: Sendable {
 
     private func run() {
         while stop.withLock({ $0.drainUntil }) == nil {
-            wake.wait(milliseconds: Self.interval)
+            // Without a connection nothing has a limit, and the first one wakes this thread.
+            wake.wait(milliseconds: core.registry.connectionCount > 0 ? Self.interval : -1)
             core.registry.sweep(at: Timestamps.monotonicNanoseconds())
         }
         drain()

@@ -12,6 +12,20 @@ public enum WebSocketFrame {
     /// - Returns: The frame's bytes.
     public static func text(_ payload: [UInt8]) -> [UInt8] { frame(.text, payload) }
 
+    /// A text frame whose content is written in place.
+    ///
+    /// - Parameters:
+    ///   - count: How many bytes that will be.
+    ///   - write: Appends as many bytes of UTF-8, which is not checked.
+    /// - Returns: The frame's bytes.
+    public static func text(bytes count: Int, _ write: (inout [UInt8]) -> Void) -> [UInt8] {
+        var frame = head(.text, count)
+        let start = frame.count
+        write(&frame)
+        precondition(frame.count - start == count, "the frame is as long as its head says")
+        return frame
+    }
+
     /// A close frame.
     ///
     /// - Parameters:
@@ -30,10 +44,16 @@ public enum WebSocketFrame {
     public static let ping: [UInt8] = frame(.ping, [])
 
     private static func frame(_ opcode: Opcode, _ payload: [UInt8]) -> [UInt8] {
+        var frame = head(opcode, payload.count)
+        frame += payload
+        return frame
+    }
+
+    /// The bytes before a payload of this length, with room for it.
+    private static func head(_ opcode: Opcode, _ count: Int) -> [UInt8] {
         var frame: [UInt8] = []
-        frame.reserveCapacity(payload.count + 10)
+        frame.reserveCapacity(count + 10)
         frame.append(0x80 | opcode.rawValue)
-        let count = payload.count
         if count < 126 {
             frame.append(UInt8(count))
         } else {
@@ -43,7 +63,6 @@ public enum WebSocketFrame {
                 frame.append(UInt8(truncatingIfNeeded: count >> shift))
             }
         }
-        frame += payload
         return frame
     }
 }

@@ -20,7 +20,7 @@ extension RelayCore {
         claims: (String) -> TokenClaims?
     ) {
         let reading = ClientFrame.read(message)
-        guard reading != .malformed else { return metrics.dropped(.malformed) }
+        if case .malformed = reading { return metrics.dropped(.malformed) }
         guard session.budget.take(at: now.uptime) else { return metrics.dropped(.overBudget) }
         switch reading {
         case .malformed: break

@@ -41,9 +41,13 @@ final class RelayCore {
 
     let limits: RelayLimits
     let metrics: RelayMetrics
+    /// ``RelayLimits/viewLifetime`` in nanoseconds: each fix asks for it.
+    private let viewLifetime: UInt64
     var effects: [Effect] = []
     /// Sockets with something to flush.
     var dirty: [Session] = []
+    /// Those that are being flushed; the two lists take turns, so that neither is made anew.
+    private var flushing: [Session] = []
     /// Sockets with positions that wait for others.
     var gathering: Gathering
 
@@ -82,26 +86,36 @@ final class RelayCore {
     init(limits: RelayLimits, metrics: RelayMetrics) {
         self.limits = limits
         self.metrics = metrics
+        viewLifetime = limits.viewLifetime.nanoseconds
         gathering = Gathering(limits)
     }
 
     /// Takes what is to be done outside.
     func takeEffects() -> [Effect] {
-        defer { effects.removeAll(keepingCapacity: true) }
-        return effects
+        var taken: [Effect] = []
+        swap(&taken, &effects)
+        return taken
     }
 
-    /// Takes the sockets that have something to be flushed now.
-    func takeDirty(at now: Moment) -> [Session] {
+    /// Has the sockets flushed that have something to be flushed now.
+    ///
+    /// - Parameters:
+    ///   - now: This moment.
+    ///   - flush: Writes what waits for a socket; what that causes is flushed by the next call.
+    /// - Returns: false when there was none.
+    func flushDirty(at now: Moment, _ flush: (Session) -> Void) -> Bool {
         let gathered = gathering.take(at: now.uptime)
         if !gathered.isEmpty { metrics.gatherings.add() }
         for session in gathered { touch(session) }
-        defer { dirty.removeAll(keepingCapacity: true) }
-        for session in dirty {
+        guard !dirty.isEmpty else { return false }
+        swap(&dirty, &flushing)
+        for session in flushing {
             session.isDirty = false
             session.isGathered = false
         }
-        return dirty
+        for session in flushing { flush(session) }
+        flushing.removeAll(keepingCapacity: true)
+        return true
     }
 
     func nextQuestion() -> UInt64 {
@@ -150,8 +164,7 @@ final class RelayCore {
     /// Whether something may go to the members of a group now.
     func isUsable(_ group: HeldGroup, at now: Moment) -> Bool {
         guard !group.isStale, !isBlind else { return false }
-        return now.uptime - min(now.uptime, group.confirmedAt)
-            <= limits.viewLifetime.nanoseconds
+        return now.uptime - min(now.uptime, group.confirmedAt) <= viewLifetime
     }
 
     /// Keeps something for a group whose view is being fetched; drops it for one that is silent.

@@ -32,7 +32,13 @@ extension RelayLoop {
         if reading.oversize > 0 { metrics.dropped(.oversize, reading.oversize) }
         if reading.binaries > 0 { metrics.dropped(.binary, reading.binaries) }
         if reading.pongs > 0 { connection.unansweredPings = 0 }
-        connection.inbox += reading.messages
+        for message in reading.messages {
+            if connection.inbox.isEmpty, connection.session.isReading {
+                receive(message, connection)
+            } else {
+                connection.inbox.append(message)
+            }
+        }
         pump(connection)
         if reading.end != nil {
             core.vanished(connection.session)
@@ -55,15 +61,19 @@ extension RelayLoop {
     /// Looks at the messages that came, as far as they need not wait.
     func pump(_ connection: Connection) {
         while connection.session.isReading, let message = connection.inbox.popFirst() {
-            core.receive(
-                message,
-                from: connection.session,
-                readAt: connection.readAt,
-                at: now,
-                claims: outside.claims
-            )
+            receive(message, connection)
+            if connection.inbox.isEmpty { connection.inbox = [] }
         }
-        if connection.inbox.isEmpty { connection.inbox = [] }
+    }
+
+    private func receive(_ message: [UInt8], _ connection: Connection) {
+        core.receive(
+            message,
+            from: connection.session,
+            readAt: connection.readAt,
+            at: now,
+            claims: outside.claims
+        )
     }
 
     func resume(_ connection: Connection) {

@@ -7,9 +7,10 @@ internal import Web
 extension RelayLoop {
     func flush(_ connection: Connection) {
         guard !connection.isDead else { return }
-        while true {
-            let frames = connection.session.outbox.next(Self.framesPerWrite, &composer)
-            guard connection.partial != nil || !frames.isEmpty else { break }
+        defer { frames.removeAll(keepingCapacity: true) }
+        while connection.partial != nil || !connection.session.outbox.isEmpty {
+            frames.removeAll(keepingCapacity: true)
+            connection.session.outbox.next(Self.framesPerWrite, &composer, into: &frames)
             let (wanted, sent) = write(frames, connection)
             if sent < 0 {
                 guard errno == EAGAIN || errno == EINTR else { return vanish(connection) }
@@ -63,7 +64,11 @@ extension RelayLoop {
         }
         guard whole > 0 else { return }
         metrics.framesSent.add(whole)
-        metrics.positionsSent.add(connection.session.outbox.drop(whole))
+        let positions = connection.session.outbox.drop(whole)
+        if positions > 0 {
+            metrics.positionsSent.add(positions)
+            hasSentPositions = true
+        }
     }
 
     func wait(_ connection: Connection, hasProgress: Bool) {

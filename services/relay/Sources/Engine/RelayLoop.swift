@@ -24,10 +24,15 @@ final class RelayLoop {
     let limits: RelayLimits
     let metrics: RelayMetrics
     let openSockets: SocketCount
+    /// ``RelayLimits/tickInterval`` and ``RelayLimits/turnPace`` in nanoseconds: each turn asks for them.
+    let tickInterval: UInt64
+    let turnPace: UInt64
+    /// Whether this turn wrote positions.
+    var hasSentPositions = false
     let poll = Poll()
     let spares = WebSocketReader.Spares()
     var composer = PositionComposer()
-    var connections: [Int32: Connection] = [:]
+    var connections = ConnectionTable()
     var dead: [Connection] = []
     var now = RelayCore.Moment(uptime: 0, milliseconds: 0)
     var tickedAt: UInt64 = 0
@@ -42,6 +47,8 @@ final class RelayLoop {
         alignment: 16
     )
     var writeBuffer: [UInt8] = []
+    /// The frames of one write.
+    var frames: [[UInt8]] = []
 
     init(
         _ outside: RelayOutside,
@@ -56,6 +63,8 @@ final class RelayLoop {
         self.limits = limits
         self.metrics = metrics
         self.openSockets = openSockets
+        tickInterval = limits.tickInterval.nanoseconds
+        turnPace = limits.turnPace.nanoseconds
         _ = poll.add(mailbox.wake.descriptor, reads: true, writes: false)
     }
 
@@ -70,13 +79,13 @@ final class RelayLoop {
         core.start()
         settle()
         while true {
-            let events = poll.wait(milliseconds: millisecondsToWait())
+            poll.wait(milliseconds: millisecondsToWait())
             look()
             let start = Timestamps.monotonicNanoseconds()
-            turn(events)
-            metrics.turnSeconds.observe(
-                Double(Timestamps.monotonicNanoseconds() - start) / 1e9
-            )
+            turn(poll.events)
+            let turnTime = Timestamps.monotonicNanoseconds() - start
+            metrics.turnSeconds.observe(Double(turnTime) / 1e9)
+            rest(after: turnTime)
             if let stopping, connections.isEmpty {
                 for command in mailbox.end() { refuse(command) }
                 stopping()
@@ -85,9 +94,18 @@ final class RelayLoop {
         }
     }
 
+    /// Lets a moment pass after positions were written, so that what comes meanwhile is one turn (decision
+    /// 0092).
+    private func rest(after turnTime: UInt64) {
+        defer { hasSentPositions = false }
+        guard hasSentPositions, turnTime < turnPace else { return }
+        var time = timespec(tv_sec: 0, tv_nsec: Int(turnPace - turnTime))
+        _ = nanosleep(&time, nil)
+    }
+
     /// How long nothing has to be done unless something comes.
     private func millisecondsToWait() -> Int32 {
-        var end = tickedAt + limits.tickInterval.nanoseconds
+        var end = tickedAt + tickInterval
         if let gathered = core.gathering.end { end = min(end, gathered) }
         let now = outside.uptime()
         guard end > now else { return 0 }
@@ -109,7 +127,7 @@ final class RelayLoop {
             guard let connection = connections[event.descriptor] else { continue }
             take(event, connection)
         }
-        if now.uptime >= tickedAt + limits.tickInterval.nanoseconds { tick() }
+        if now.uptime >= tickedAt + tickInterval { tick() }
         settle()
         for connection in dead { _ = Glibc.close(connection.descriptor) }
         if !dead.isEmpty {
@@ -126,12 +144,11 @@ final class RelayLoop {
         while true {
             core.fetchViews(at: now)
             let effects = core.takeEffects()
-            let dirty = core.takeDirty(at: now)
-            guard !effects.isEmpty || !dirty.isEmpty else { return }
             for effect in effects { carryOut(effect) }
-            for session in dirty {
+            let hasFlushed = core.flushDirty(at: now) { session in
                 if let connection = connections[session.number] { flush(connection) }
             }
+            guard hasFlushed || !effects.isEmpty else { return }
         }
     }
 

@@ -39,6 +39,9 @@ final class Poll {
     /// Events of one turn.
     private static let capacity = 512
 
+    /// What the last wait brought.
+    private(set) var events: [Event] = []
+
     private let descriptor: Int32
     private let buffer = UnsafeMutablePointer<epoll_event>.allocate(capacity: Poll.capacity)
 
@@ -67,11 +70,12 @@ final class Poll {
 
     func remove(_ target: Int32) { _ = epoll_ctl(descriptor, EPOLL_CTL_DEL, target, nil) }
 
-    /// Waits for events.
-    func wait(milliseconds: Int32) -> [Event] {
+    /// Waits for ``events``.
+    func wait(milliseconds: Int32) {
         let count = epoll_wait(descriptor, buffer, Int32(Self.capacity), milliseconds)
-        return (0..<max(0, Int(count))).map {
-            Event(descriptor: buffer[$0].data.fd, events: buffer[$0].events)
+        events.removeAll(keepingCapacity: true)
+        for index in 0..<max(0, Int(count)) {
+            events.append(Event(descriptor: buffer[index].data.fd, events: buffer[index].events))
         }
     }
 

@@ -68,6 +68,8 @@ struct ViewFetch {
     /// - Returns: The request; nil when there is none to be sent now.
     mutating func next(at now: UInt64, isAwaited: (UniqueID) -> Bool) -> Request? {
         guard request == nil, now >= notBefore else { return nil }
+        // Every turn of the loop asks.
+        if fresh.isEmpty, failed.isEmpty, failedAgain.isEmpty { return nil }
         var wants: Set<Want> = []
         if fresh.isEmpty || !wasApart { wants = takeFailed(isAwaited) }
         let isApart = !wants.isEmpty

@@ -26,17 +26,29 @@ extension RelayedFix {
     /// - Parameter ttlSeconds: How long it counts from its arrival on.
     /// - Returns: JSON.
     func row(ttlSeconds: Int) -> [UInt8] {
-        var json = JSONWriter(capacity: 160)
-        json.beginObject()
-        json.member("u", accountID.description)
-        json.member("lat", latitude)
-        json.member("lon", longitude)
-        if let headingDegrees { json.member("h", headingDegrees) }
-        if let speedKilometersPerHour { json.member("s", speedKilometersPerHour) }
-        json.member("ts", timestampMilliseconds)
-        json.member("ttl", ttlSeconds)
-        json.endObject()
-        return json.bytes
+        // Each fix of a rider is one, so it is written without a writer's checks.
+        var row: [UInt8] = []
+        row.reserveCapacity(160)
+        row += "{\"u\":\"".utf8
+        accountID.append(to: &row)
+        row += "\",\"lat\":".utf8
+        JSONNumber.append(latitude, to: &row)
+        row += ",\"lon\":".utf8
+        JSONNumber.append(longitude, to: &row)
+        if let headingDegrees {
+            row += ",\"h\":".utf8
+            JSONNumber.append(headingDegrees, to: &row)
+        }
+        if let speedKilometersPerHour {
+            row += ",\"s\":".utf8
+            JSONNumber.append(speedKilometersPerHour, to: &row)
+        }
+        row += ",\"ts\":".utf8
+        JSONNumber.append(timestampMilliseconds, to: &row)
+        row += ",\"ttl\":".utf8
+        JSONNumber.append(Int64(ttlSeconds), to: &row)
+        row.append(UInt8(ascii: "}"))
+        return row
     }
 
     /// How long it still counts.

@@ -83,6 +83,8 @@ public struct RelayLimits: Sendable {
     public var writeTime = Duration.microseconds(5)
     /// How long such positions wait at most.
     public var gatherLimit = Duration.milliseconds(10)
+    /// Between the beginnings of two turns of which the first wrote positions; nothing else makes a turn wait.
+    public var turnPace = Duration.milliseconds(5)
     /// Fixes that wait to be stored; more are dropped, and the next ones of their senders heal it.
     public var waitingFixes = 10_000
 

@@ -65,16 +65,20 @@ enum ServerFrame {
     }
 
     /// Where others are, each row encoded before.
-    static func positions(_ rows: some Sequence<[UInt8]>) -> [UInt8] {
-        var payload = Array("{\"type\":\"positions\",\"peers\":[".utf8)
-        var isFirst = true
-        for row in rows {
-            if !isFirst { payload.append(0x2C) }
-            isFirst = false
-            payload += row
+    static func positions(_ rows: some Collection<[UInt8]>) -> [UInt8] {
+        let head = "{\"type\":\"positions\",\"peers\":[".utf8
+        let commas = max(0, rows.count - 1)
+        let count = rows.reduce(head.count + commas + 2) { $0 + $1.count }
+        return WebSocketFrame.text(bytes: count) { frame in
+            frame += head
+            var isFirst = true
+            for row in rows {
+                if !isFirst { frame.append(UInt8(ascii: ",")) }
+                isFirst = false
+                frame += row
+            }
+            frame += "]}".utf8
         }
-        payload += [0x5D, 0x7D]
-        return WebSocketFrame.text(payload)
     }
 
     private static func append(_ candidate: RelayedVote.Candidate, to json: inout JSONWriter) {

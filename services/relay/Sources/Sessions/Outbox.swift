@@ -71,6 +71,12 @@ struct Outbox {
     /// The next frames as bytes, at most so many; they stay until ``drop(_:)``.
     func next(_ limit: Int, _ composer: inout PositionComposer) -> [[UInt8]] {
         var frames: [[UInt8]] = []
+        next(limit, &composer, into: &frames)
+        return frames
+    }
+
+    /// Puts the next frames into a list that is empty, whose memory is used again and again.
+    func next(_ limit: Int, _ composer: inout PositionComposer, into frames: inout [[UInt8]]) {
         var index = first
         while index < items.count, frames.count < limit {
             switch items[index] {
@@ -82,7 +88,6 @@ struct Outbox {
         if index == items.count, frames.count < limit, !tail.isEmpty {
             frames.append(composer.frame(of: tail))
         }
-        return frames
     }
 
     /// Drops the first frames, which were sent.
@@ -188,7 +193,7 @@ struct PositionComposer {
         for index in made.indices.reversed() where Self.isEqual(made[index].serials, positions) {
             return made[index].frame
         }
-        let frame = ServerFrame.positions(Self.newest(positions).map(\.row))
+        let frame = ServerFrame.positions(Self.newest(positions).lazy.map { $0.row })
         madeCount += 1
         let new = Made(serials: positions.map(\.serial), frame: frame)
         if made.count < Self.memory {

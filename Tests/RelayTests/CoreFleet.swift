@@ -40,6 +40,8 @@ final class CoreFleet {
     private(set) var views: [UniqueID: GroupView] = [:]
     var now = RelayCore.Moment(uptime: 1_000_000_000_000, milliseconds: 1_771_257_600_000)
     var isGroupsAway = false
+    /// Nobody can say which sessions have ended.
+    var isDatabaseAway = false
     /// Accounts whose views groups does not bring together in time.
     var tooMuch: Set<UniqueID> = []
     /// Whether relays are told of changes; without, only their sweeps find them.
@@ -286,6 +288,9 @@ final class CoreFleet {
             } else {
                 other.core.hear(decoded, at: now)
             }
+        case .look:
+            let isAway = isDatabaseAway
+            answer { core.looked(!isAway, at: self.now) { self.status[$0.account] ?? .valid } }
         case .resume(let session): relay.clients.first { $0.session === session }?.pump()
         case .close(let session, let reason):
             relay.clients.first { $0.session === session }?.closed(reason)

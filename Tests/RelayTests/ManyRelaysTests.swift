@@ -134,6 +134,20 @@ import Transit
         _ = group
     }
 
+    @Test func `a relay that stood still serves nobody who signed out meanwhile`() {
+        let fleet = CoreFleet(relays: 2)
+        let group = fleet.group([anna, ben], convoy: true)
+        let (a, b) = (fleet.client(anna, at: 0), fleet.client(ben, at: 1))
+        b.join(group)
+        _ = b.take()
+        fleet.holdsAnswers = true
+        fleet.stall(0, for: .seconds(1)) { fleet.status[anna] = .revoked }
+        a.locate(1)
+        fleet.release()
+        #expect(a.closeReason == .sessionEnded)
+        #expect(b.takePositions() == [:])
+    }
+
     @Test func `after a standstill a view of before is not enough`() {
         let fleet = CoreFleet(relays: 2)
         let group = fleet.group([anna, ben, cleo], convoy: true)

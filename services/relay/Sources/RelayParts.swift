@@ -62,6 +62,7 @@ struct RelayParts: Sendable {
             },
             livingRelays: { Set(bus.instances(of: ServiceNames.relay)) },
             claims: { try? verifier.claims(of: $0) },
+            look: surroundings.revocations.look,
             status: surroundings.revocations.status,
             milliseconds: clock.milliseconds,
             uptime: surroundings.uptime

@@ -204,24 +204,4 @@ extension RelayCore {
         group.suspectedAt = now.uptime
         fetch.want(group: group.id)
     }
-
-    // MARK: - Standing still
-
-    /// A turn begins.
-    ///
-    /// A relay that stood still (a paused machine, a stopped process) was waited for in vain: who left or
-    /// signed out has their answer, while what they sent before lies here unread. So nothing is shown
-    /// before the views were fetched anew, and what has come is judged by those.
-    func begin(at now: Moment) {
-        defer { begunAt = now }
-        guard let last = begunAt else { return }
-        // A paused machine's uptime may stand still with it.
-        let gap = max(
-            Int64(clamping: (now.uptime - min(now.uptime, last.uptime)) / 1_000_000),
-            now.milliseconds - last.milliseconds
-        )
-        guard gap >= RelayLimits.standstillMilliseconds else { return }
-        metrics.standstills.add()
-        for group in groups.values { suspect(group, at: now) }
-    }
 }

@@ -35,6 +35,8 @@ final class RelayCore {
         case tell(String, RelayNews)
         /// Look at the next frames of a socket.
         case resume(Session)
+        /// Read which sessions have ended.
+        case look
         /// Close a socket.
         case close(Session, CloseReason)
     }
@@ -79,6 +81,8 @@ final class RelayCore {
     var isBlind = false
     /// When the last turn began.
     var begunAt: Moment?
+    /// After a standstill, until it is known which sessions ended meanwhile; nothing is shown to anybody.
+    var awaitsLook = false
     private var lastQuestion: UInt64 = 0
     private var lastFix: UInt64 = 0
     private var lastPosition: UInt64 = 0
@@ -163,7 +167,7 @@ final class RelayCore {
 
     /// Whether something may go to the members of a group now.
     func isUsable(_ group: HeldGroup, at now: Moment) -> Bool {
-        guard !group.isStale, !isBlind else { return false }
+        guard !group.isStale, !isBlind, !awaitsLook else { return false }
         return now.uptime - min(now.uptime, group.confirmedAt) <= viewLifetime
     }
 

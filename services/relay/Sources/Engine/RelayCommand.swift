@@ -33,6 +33,8 @@ enum RelayCommand: Sendable {
     case takeAway([Withdrawal], @Sendable () -> Void)
     /// Sessions may have ended; the call comes when their sockets take part in nothing any more.
     case checkSessions(@Sendable () -> Void)
+    /// The revocations were read after a standstill, or could not be.
+    case looked(Bool)
     /// The process stops; the call comes when every socket is closed.
     case stop(@Sendable () -> Void)
 }

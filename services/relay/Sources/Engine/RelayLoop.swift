@@ -174,6 +174,8 @@ final class RelayLoop {
         case .checkSessions(let call):
             core.checkSessions { outside.status($0.revocation) }
             done.append(call)
+        case .looked(let isDone):
+            core.looked(isDone, at: now) { outside.status($0.revocation) }
         case .stop(let call):
             stopping = call
             for connection in connections.values { core.close(connection.session, .restart) }
@@ -257,6 +259,13 @@ final class RelayLoop {
             let presence = RelayPresence(entries: core.presence(part: part))
             outside.publish(part, presence.encoded(), presence.trace)
         case .tell(let relay, let news): outside.tell(relay, news.encoded(), news.trace)
+        case .look:
+            Task {
+                let isDone = await outside.look()
+                // A database that is away is not asked in a tight circle.
+                if !isDone { try? await Task.sleep(for: .milliseconds(250)) }
+                mailbox.post(.looked(isDone))
+            }
         case .resume(let session):
             if let connection = connections[session.number], connection.session === session {
                 resume(connection)

@@ -16,6 +16,8 @@ struct RelayOutside: Sendable {
     let livingRelays: @Sendable () -> Set<String>
     /// Verifies a token; nil for one that does not count.
     let claims: @Sendable (String) -> TokenClaims?
+    /// Reads the revocations; false when that failed.
+    let look: @Sendable () async -> Bool
     /// Whether a token still counts.
     let status: @Sendable (RevocationQuestion) -> RevocationStatus
     /// The application clock, POSIX milliseconds.

@@ -1,0 +1,38 @@
+internal import ServiceKit
+internal import Telemetry
+
+extension RelayCore {
+    /// A turn begins.
+    ///
+    /// A relay that stood still (a paused machine, a stopped process) was waited for in vain: who left or
+    /// signed out has their answer, while what they sent before lies here unread. So nothing is shown
+    /// before it is known which sessions have ended meanwhile and the views were fetched anew.
+    func begin(at now: Moment) {
+        defer { begunAt = now }
+        guard let last = begunAt else { return }
+        // A paused machine's uptime may stand still with it.
+        let gap = max(
+            Int64(clamping: (now.uptime - min(now.uptime, last.uptime)) / 1_000_000),
+            now.milliseconds - last.milliseconds
+        )
+        guard gap >= RelayLimits.standstillMilliseconds else { return }
+        metrics.standstills.add()
+        for group in groups.values { group.suspectedAt = now.uptime }
+        if !awaitsLook { effects.append(.look) }
+        awaitsLook = true
+    }
+
+    /// The revocations were read after a standstill, or could not be; then they are read again.
+    ///
+    /// - Parameters:
+    ///   - isDone: Whether they were read.
+    ///   - now: This moment.
+    ///   - status: As for ``checkSessions(_:)``.
+    func looked(_ isDone: Bool, at now: Moment, _ status: (Session) -> RevocationStatus) {
+        guard isDone else { return effects.append(.look) }
+        checkSessions(status)
+        awaitsLook = false
+        for group in groups.values where group.suspectedAt != nil { fetch.want(group: group.id) }
+        fetchViews(at: now)
+    }
+}

@@ -9,7 +9,7 @@ import Transit
 /// Messages on the bus that no ingest sends: counted, answered as invalid, and of no consequence.
 @Suite(.timeLimit(.minutes(2))) struct HostileMessageTests {
     private func send(_ body: [UInt8], to verifier: TestVerifier) async -> RideReply? {
-        try? RideReply(decoding: await verifier.node.answer(body, trace: .random()))
+        try? RideReply(decoding: await verifier.answer(body))
     }
 
     private func counted(_ verifier: TestVerifier) -> Int {

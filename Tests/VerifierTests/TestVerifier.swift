@@ -72,6 +72,13 @@ final class TestVerifier: Sendable {
         await pool.close()
     }
 
+    /// Hands a message in as the bus does.
+    func answer(_ body: [UInt8]) async -> [UInt8] {
+        await withCheckedContinuation { continuation in
+            node.answer(body, trace: .random()) { continuation.resume(returning: $0) }
+        }
+    }
+
     // MARK: - What riders ask
 
     func ask(

@@ -13,6 +13,10 @@ public struct BusRequest: Sendable {
     public let sender: String
 }
 
+/// Answers requests: called on the bus thread, where it must not wait, it gives the answer once, from any thread.
+public typealias BusHandler =
+    @Sendable (BusRequest, _ answer: @escaping @Sendable ([UInt8]) -> Void) -> Void
+
 /// A whole state as another instance published it.
 public struct BusPublication: Sendable {
     /// Who published it.
@@ -39,7 +43,7 @@ public struct BusPublication: Sendable {
 /// messages hears the current state of every key.
 public final class Bus: Sendable {
     private struct State {
-        var handler: (@Sendable (BusRequest) async -> [UInt8])?
+        var handler: BusHandler?
         var record: InstanceRecord?
         var directoryTask: Task<Void, Never>?
         var isStarted = false
@@ -89,8 +93,21 @@ public final class Bus: Sendable {
     ///   ``BusLimits/runningRequests``; what it returns is the answer. The same request may come
     ///   twice.
     public func serve(_ handler: @escaping @Sendable (BusRequest) async -> [UInt8]) {
+        servePromptly { request, answer in
+            Task.detached { answer(await handler(request)) }
+        }
+    }
+
+    /// Sets who answers requests, without a task for each; to be called before ``start()``.
+    ///
+    /// For handlers that only look something up or queue something, and are asked so often that a task and two
+    /// changes of thread for a request count.
+    ///
+    /// - Parameter handler: Is called on the bus thread, as often at once as ``BusLimits/runningRequests`` says; what it
+    ///   hands to its second argument is the answer. The same request may come twice.
+    public func servePromptly(_ handler: @escaping BusHandler) {
         state.withLock { state in
-            precondition(!state.isStarted, "serve(_:) comes before start()")
+            precondition(!state.isStarted, "a handler is set before start()")
             state.handler = handler
         }
     }

@@ -43,7 +43,7 @@ extension BusLoop {
         if !serving.accept(request) { refuse(request, .busy) }
     }
 
-    /// Starts what may run now, each request in a task of its own off the bus thread.
+    /// Starts what may run now.
     func startHandlers() {
         guard let handler else { return }
         readClock()
@@ -57,11 +57,7 @@ extension BusLoop {
                     trace: received.trace,
                     sender: received.sender
                 )
-                let mailbox = mailbox
-                Task.detached {
-                    let body = await handler(request)
-                    mailbox.post(.answer(received, body))
-                }
+                handler(request) { [mailbox] body in mailbox.post(.answer(received, body)) }
             }
         }
         metrics.serving.set(Double(serving.running))

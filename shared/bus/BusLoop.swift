@@ -20,7 +20,7 @@ final class BusLoop {
     let mailbox: BusMailbox
     let logger: Logger
     let metrics: BusMetrics
-    let handler: (@Sendable (BusRequest) async -> [UInt8])?
+    let handler: BusHandler?
     let record: InstanceRecord
     /// Tells this start of the process from the ones before it.
     let epoch = UInt64(Timestamps.nowMilliseconds()) << 20 | .random(in: 0..<(1 << 20))
@@ -58,7 +58,7 @@ final class BusLoop {
         mailbox: BusMailbox,
         logger: Logger,
         metrics: BusMetrics,
-        handler: (@Sendable (BusRequest) async -> [UInt8])?
+        handler: BusHandler?
     ) throws(BusError) {
         let endpoints = try BusEndpoints(configuration)
         self.configuration = configuration

@@ -31,7 +31,7 @@ public final class CoalescingWriter<Item: Sendable, Answer: Sendable>: Sendable 
 
     private struct Entry {
         let item: Item
-        let continuation: CheckedContinuation<Reply, Never>
+        let answer: @Sendable (Reply) -> Void
     }
 
     private struct State {
@@ -113,21 +113,32 @@ public final class CoalescingWriter<Item: Sendable, Answer: Sendable>: Sendable 
     ///   when the server refused this item.
     public func write(_ item: Item) async throws -> Answer {
         let reply: Reply = await withCheckedContinuation { continuation in
-            let entry = Entry(item: item, continuation: continuation)
-            let (isAccepted, mustSchedule) = state.withLock { state in
-                guard state.entries.count < queueLimit else { return (false, false) }
-                state.entries.append(entry)
-                defer { state.isScheduled = true }
-                return (true, !state.isScheduled)
-            }
-            if mustSchedule { schedule() }
-            if !isAccepted {
-                refused.add()
-                let error = DatabaseError(.full, "\(queueLimit) items wait already")
-                continuation.resume(returning: .failure(error))
-            }
+            write(item) { continuation.resume(returning: $0) }
         }
         return try reply.get()
+    }
+
+    /// Stores an item with whatever else waits, without waiting for it.
+    ///
+    /// - Parameters:
+    ///   - item: What to store.
+    ///   - answer: Is called once with what the other ``write(_:)`` returns or throws: on the connection's thread,
+    ///     or before this returns when the item is refused at once. It must not wait.
+    public func write(
+        _ item: Item,
+        _ answer: @escaping @Sendable (Result<Answer, any Error>) -> Void
+    ) {
+        let entry = Entry(item: item, answer: answer)
+        let (isAccepted, mustSchedule) = state.withLock { state in
+            guard state.entries.count < queueLimit else { return (false, false) }
+            state.entries.append(entry)
+            defer { state.isScheduled = true }
+            return (true, !state.isScheduled)
+        }
+        if mustSchedule { schedule() }
+        guard !isAccepted else { return }
+        refused.add()
+        answer(.failure(DatabaseError(.full, "\(queueLimit) items wait already")))
     }
 
     // MARK: - On the connection's thread
@@ -172,7 +183,7 @@ public final class CoalescingWriter<Item: Sendable, Answer: Sendable>: Sendable 
         do throws(DatabaseError) {
             let replies = try transaction(entries, connection)
             for (entry, reply) in zip(entries, replies) {
-                entry.continuation.resume(returning: reply)
+                entry.answer(reply)
             }
         } catch  where error.kind == .statement && (entries.count > 1 || error.isRetryable) {
             retried.add()
@@ -186,7 +197,7 @@ public final class CoalescingWriter<Item: Sendable, Answer: Sendable>: Sendable 
         for (index, entry) in entries.enumerated() {
             do throws(DatabaseError) {
                 let replies = try transaction([entry], connection)
-                entry.continuation.resume(returning: replies[0])
+                entry.answer(replies[0])
             } catch  where error.kind == .statement {
                 answer([entry], error)
             } catch {
@@ -223,6 +234,6 @@ public final class CoalescingWriter<Item: Sendable, Answer: Sendable>: Sendable 
     }
 
     private func answer(_ entries: [Entry], _ error: DatabaseError) {
-        for entry in entries { entry.continuation.resume(returning: .failure(error)) }
+        for entry in entries { entry.answer(.failure(error)) }
     }
 }

@@ -47,7 +47,7 @@ public final class LoadRunner: @unchecked Sendable {
         case backlog(secondsBetweenReports: Double)
 
         /// Seconds that the service's allowance asks for between two reports (spec 2.4).
-        private static let allowance = 2.0
+        static let allowance = 2.0
 
         var interval: Double {
             switch self {
@@ -74,6 +74,8 @@ public final class LoadRunner: @unchecked Sendable {
     private var connections: [LoadConnection]
     /// The rider whose request a connection carries.
     private var carries: [Int?]
+    /// When a rider's allowance lets it report again, also in the next run.
+    private var allowedAt: [Double]
     private var queue = DueQueue()
     private let isStopped = Atomic<Bool>(false)
 
@@ -99,6 +101,7 @@ public final class LoadRunner: @unchecked Sendable {
             count: connections
         )
         carries = Array(repeating: nil, count: connections)
+        allowedAt = Array(repeating: 0, count: riders.count)
     }
 
     /// Seconds of the clock in which results are given.
@@ -132,7 +135,8 @@ public final class LoadRunner: @unchecked Sendable {
         queue = DueQueue()
         for index in riders.indices {
             // Evenly over the first interval.
-            queue.add(index, at: start + interval * Double(index) / Double(riders.count))
+            let due = start + interval * Double(index) / Double(riders.count)
+            queue.add(index, at: max(due, allowedAt[index]))
         }
         var free = Array(connections.indices)
         var busy = 0
@@ -233,6 +237,7 @@ public final class LoadRunner: @unchecked Sendable {
             riders[index].batch = nil
             result.points += batch.count
             result.acknowledgements.append(.init(sentAt: sent, seconds: now - sent))
+            allowedAt[index] = now + Pace.allowance
             queue.add(index, at: pace.next(after: sent, answeredAt: now))
         case .answered(let status, let body):
             note(status, body, &result)

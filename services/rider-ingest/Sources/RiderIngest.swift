@@ -33,6 +33,7 @@ public enum RiderIngest {
         keyFamilies: [.rider, .staff],
         usesBus: true,
         settings: [riderMode.declaration, publishedInterval.declaration],
+        scheduling: .batch,
         build: { context in build(context) }
     )
 

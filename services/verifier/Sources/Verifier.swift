@@ -30,6 +30,7 @@ public enum Verifier {
         schema: schema,
         usesBus: true,
         settings: VerifierSettings.declarations + ScheduleSettings.declarations,
+        scheduling: .batch,
         build: { context in try await build(context) }
     )
 
@@ -67,7 +68,9 @@ public enum Verifier {
             )
         )
         context.readiness.check { node.readiness }
-        bus.serve { request in await node.answer(request.body, trace: request.trace) }
+        bus.servePromptly { request, reply in
+            node.answer(request.body, trace: request.trace, reply)
+        }
         bus.subscribe(topic: BusTopics.slots, of: ServiceNames.verifier) { node.heard($0.body) }
         let unheard = context.metrics.counter(
             "publications_undecodable_total",

@@ -39,18 +39,18 @@ final class VerifierNode: Sendable {
         let metrics: Metrics
     }
 
-    private let logger: Logger
-    private let circumstances: @Sendable () -> Circumstances
+    let logger: Logger
+    let circumstances: @Sendable () -> Circumstances
     let book = RideBook()
-    private let owners: OwnerBoard
+    let owners: OwnerBoard
     private let connection: DedicatedConnection
-    private let writer: CoalescingWriter<RideWork, RideReply.Body>
+    let writer: CoalescingWriter<RideWork, RideReply.Body>
     private let keeper: SlotKeeper
     private let publisher: EstimatePublisher
-    private let erasure: RiderErasure
-    private let admin: AdminAnswers
-    private let undecodable: Counter
-    private let unheard: Counter
+    let erasure: RiderErasure
+    let admin: AdminAnswers
+    let undecodable: Counter
+    let unheard: Counter
 
     /// Builds the parts; the writer connects at once, slots are taken by ``keepSlots()``.
     init(_ surroundings: Surroundings) {
@@ -168,111 +168,6 @@ final class VerifierNode: Sendable {
         book.ownedSlots.isEmpty ? .notReady("slots: none is owned yet") : .ready
     }
 
-    // MARK: - On the bus
-
-    /// Answers a request; always with a message, so that the asker need not wait for its deadline.
-    func answer(_ body: [UInt8], trace: TraceID) async -> [UInt8] {
-        guard let message = try? RideRequest(decoding: body) else {
-            undecodable.add()
-            let failed = RideReply(
-                requestID: .random(),
-                trace: trace,
-                body: .refused(RideRefusal(.invalid))
-            )
-            return failed.encoded()
-        }
-        return RideReply(to: message, await answer(message)).encoded()
-    }
-
-    /// Answers a request that was understood.
-    func answer(_ request: RideRequest) async -> RideReply.Body {
-        guard !request.isMalformed else {
-            undecodable.add()
-            return .refused(RideRefusal(.invalid))
-        }
-        return switch request.body {
-        case .start, .positions, .end, .supersede: await file(.request(request))
-        case .tripStatus(let query): tripStatus(query)
-        case .eraseRider(let request): await erasure.erase(request)
-        case .exportRider(let request): await erasure.export(request)
-        case .rides(let query): await admin.rides(query)
-        case .ride(let query): await admin.ride(query)
-        case .status: await admin.status()
-        }
-    }
-
-    private func file(_ work: RideWork) async -> RideReply.Body {
-        await Self.file(work, with: writer, logger)
-    }
-
-    private static func file(
-        _ work: RideWork,
-        with writer: CoalescingWriter<RideWork, RideReply.Body>,
-        _ logger: Logger
-    ) async -> RideReply.Body {
-        do {
-            return try await writer.write(work)
-        } catch let error as DatabaseError {
-            guard error.kind == .statement, !error.isRetryable else {
-                return .refused(.unavailable)
-            }
-            logger.error(
-                "a request cannot be stored",
-                [
-                    "error": .text(error.description),
-                    "ride.id": .text(work.rideID?.description ?? ""),
-                ]
-            )
-            return .refused(RideRefusal(.failed))
-        } catch {
-            return .refused(.unavailable)
-        }
-    }
-
-    private func tripStatus(_ query: TripStatusQuery) -> RideReply.Body {
-        let slot = Slot(of: query.tripID)
-        guard book.owns(slot) else {
-            return .refused(
-                RideRefusal(.notOwner, owner: owners.owner(of: slot) ?? "", retryAfterSeconds: 2)
-            )
-        }
-        let now = circumstances()
-        guard let index = now.index else {
-            return .refused(RideRefusal(.scheduleUnavailable, retryAfterSeconds: 2))
-        }
-        guard let trip = index.trip(query.tripID) else {
-            return .refused(RideRefusal(.unknownTrip))
-        }
-        let date = query.startDate ?? index.defaultStartDate(for: trip, at: now.now)
-        let key = TripInstance(tripID: trip.id, startDate: date)
-        let groups = TripGroup.groups(
-            of: book.rides(in: slot).map(\.member),
-            at: now.now,
-            thresholds: now.thresholds
-        )
-        let status = TripStatus(
-            of: key,
-            in: groups,
-            isCovered: now.trusted.covers(key, at: now.now, thresholds: now.thresholds),
-            at: now.now,
-            thresholds: now.thresholds
-        )
-        return .tripStatus(
-            TripStatusReply(
-                tripID: trip.id,
-                startDate: date,
-                trusted: status.trusted,
-                riderReported: status.riderReported,
-                riders: status.riders
-            )
-        )
-    }
-
-    /// Hears another verifier's slot table.
-    func heard(_ table: [UInt8]) {
-        if !owners.heard(table) { unheard.add() }
-    }
-
     // MARK: - Tickers
 
     /// Keeps this process's share of the slots until it is cancelled, then gives them back.
@@ -324,7 +219,8 @@ final class VerifierNode: Sendable {
                 ride.unfiled != nil
                 || ride.session.reapReason(at: now.now, thresholds: now.thresholds) != nil
             guard isDue else { continue }
-            if case .refused(let refusal) = await file(.reap(ride.rideID)),
+            let answer = await Self.file(.reap(ride.rideID), with: writer, logger)
+            if case .refused(let refusal) = answer,
                 refusal.code == .unavailable
             {
                 // The database is away; the next round tries again.

@@ -25,6 +25,8 @@ public struct ServiceDefinition: Sendable {
     public let settings: [SettingDeclaration]
     /// Checks over its settings.
     public let rules: [SettingsRule]
+    /// How the system shares the processor between its threads and others.
+    let scheduling: Scheduling
     let build: @Sendable (ServiceContext) async throws -> ServiceParts
 
     /// Defines a service.
@@ -41,6 +43,7 @@ public struct ServiceDefinition: Sendable {
     ///   - isBuilt: Whether it has behaviour.
     ///   - settings: Its own settings.
     ///   - rules: Checks over its settings.
+    ///   - scheduling: How the system shares the processor between its threads and others.
     ///   - build: Makes its parts; throwing stops the start with the error's description.
     public init(
         name: String,
@@ -54,6 +57,7 @@ public struct ServiceDefinition: Sendable {
         isBuilt: Bool = true,
         settings: [SettingDeclaration] = [],
         rules: [SettingsRule] = [],
+        scheduling: Scheduling = .ordinary,
         build: @escaping @Sendable (ServiceContext) async throws -> ServiceParts
     ) {
         self.name = name
@@ -67,6 +71,7 @@ public struct ServiceDefinition: Sendable {
         self.isBuilt = isBuilt
         self.settings = settings
         self.rules = rules
+        self.scheduling = scheduling
         self.build = build
     }
 

@@ -19,6 +19,7 @@ public enum ServiceRunner {
     /// - Parameter definition: The service.
     public static func main(_ definition: ServiceDefinition) async -> Never {
         StopSignals.block()
+        definition.scheduling.apply()
         let code = await run(
             definition,
             arguments: Array(CommandLine.arguments.dropFirst()),

@@ -21,7 +21,12 @@ final class EventReader {
 
     /// Connects and asks.
     ///
-    /// - Parameter receiveBuffer: Bytes that the kernel keeps for it, about; nil for what is usual.
+    /// - Parameters:
+    ///   - port: The server's.
+    ///   - path: What is asked for.
+    ///   - headers: Lines with their ends.
+    ///   - receiveBuffer: Bytes that the kernel keeps for it, about; nil for what is usual.
+    /// - Throws: When nobody is there.
     init(port: Int, path: String, headers: String = "", receiveBuffer: Int32? = nil) throws {
         socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         if var receiveBuffer {

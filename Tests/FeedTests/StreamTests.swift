@@ -86,7 +86,7 @@ import Web
     }
 
     @Test(arguments: [1, 5000, .max])
-    func `a reader with a filter of its own is told in pieces that make up the whole`(size: Int) {
+    func `a reader is told in pieces that make up the whole`(size: Int) {
         let board = FeedBoard()
         let publisher = FeedPublisher(FeedPublisher.Sources(), board: board, metrics: Metrics())
         func state(_ second: Int64, after last: StreamTick?) -> StreamTick {
@@ -104,7 +104,12 @@ import Web
         here.routeID = "R1"
         var nowhere = StreamFilter()
         nowhere.routeID = "R2"
-        func told(_ tick: StreamTick, _ isSnapshot: Bool, _ filter: StreamFilter, _ size: Int)
+        func told(
+            _ tick: StreamTick,
+            _ isSnapshot: Bool,
+            _ filter: StreamFilter,
+            _ size: Int
+        )
             -> [[UInt8]]
         {
             var telling = StreamTelling(of: tick, isSnapshot: isSnapshot)

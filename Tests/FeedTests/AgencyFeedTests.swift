@@ -21,23 +21,25 @@ import Transit
     @Test func `asks conditionally once the server gave tag and time`() {
         var feed = AgencyFeed(url: "http://a")
         #expect(feed.conditions.isEmpty)
-        _ = feed.take(good([.agency()]), at: now)
+        _ = feed.take(good([.agency()]), at: now, turn: 1)
         #expect(feed.conditions.map(\.0) == ["If-None-Match", "If-Modified-Since"])
         #expect(feed.conditions.map(\.1) == ["\"1\"", "Mon, 16 Feb 2026 16:00:00 GMT"])
         _ = feed.take(
             .response(status: 200, etag: nil, lastModified: nil, .feed(AgencyReading())),
-            at: now
+            at: now,
+            turn: 1
         )
         #expect(feed.conditions.isEmpty)
     }
 
     @Test func `304 keeps the vehicles and counts as success`() {
         var feed = AgencyFeed(url: "http://a")
-        _ = feed.take(good([.agency()]), at: now)
-        _ = feed.take(.failed("no answer in time"), at: now + 30)
+        _ = feed.take(good([.agency()]), at: now, turn: 1)
+        _ = feed.take(.failed("no answer in time"), at: now + 30, turn: 1)
         let isNew = feed.take(
             .response(status: 304, etag: nil, lastModified: nil, .none),
-            at: now + 60
+            at: now + 60,
+            turn: 1
         )
         #expect(!isNew)
         #expect(feed.lastSuccess == now + 60)
@@ -47,7 +49,7 @@ import Transit
 
     @Test func `304 to a request without conditions is an error`() {
         var feed = AgencyFeed(url: "http://a")
-        _ = feed.take(.response(status: 304, etag: nil, lastModified: nil, .none), at: now)
+        _ = feed.take(.response(status: 304, etag: nil, lastModified: nil, .none), at: now, turn: 1)
         #expect(feed.lastSuccess == nil)
         #expect(feed.lastError == "the server answered 304")
     }
@@ -63,9 +65,9 @@ import Transit
     ])
     func `a failure keeps the vehicles and says why`(answer: AgencyFeed.Answer, reason: String) {
         var feed = AgencyFeed(url: "http://a")
-        let isFirstNew = feed.take(good([.agency()]), at: now)
+        let isFirstNew = feed.take(good([.agency()]), at: now, turn: 1)
         #expect(isFirstNew)
-        let isFailureNew = feed.take(answer, at: now + 30)
+        let isFailureNew = feed.take(answer, at: now + 30, turn: 1)
         #expect(!isFailureNew)
         #expect(feed.wasTried)
         #expect(feed.lastError == reason)
@@ -73,15 +75,25 @@ import Transit
         #expect(feed.reading.vehicles.count == 1)
         // What could not be read must be sent in full again.
         #expect(feed.conditions.first?.1 == "\"1\"")
-        let isSameNew = feed.take(good([.agency()]), at: now + 60)
+        let isSameNew = feed.take(good([.agency()]), at: now + 60, turn: 1)
         #expect(!isSameNew)
         #expect(feed.lastError == "")
     }
 
+    @Test(arguments: [(nil, false), (3, false), (4, true), (5, true)] as [(UInt64?, Bool)])
+    func `what was read before a turn does not count in it`(asked: UInt64?, counts: Bool) {
+        var feed = AgencyFeed(url: "http://a")
+        if let asked { _ = feed.take(good([.agency()]), at: now, turn: asked) }
+        let known = feed.asked(since: 4)
+        #expect(known.wasTried == counts)
+        #expect(known.reading.vehicles.count == (counts ? 1 : 0))
+        #expect(known.url == feed.url)
+    }
+
     @Test func `a whole feed replaces the one before`() {
         var feed = AgencyFeed(url: "http://a")
-        _ = feed.take(good([.agency("1"), .agency("2", trip: "T2")]), at: now)
-        let isNew = feed.take(good([.agency("3", trip: "T3")]), at: now + 30)
+        _ = feed.take(good([.agency("1"), .agency("2", trip: "T2")]), at: now, turn: 1)
+        let isNew = feed.take(good([.agency("3", trip: "T3")]), at: now + 30, turn: 1)
         #expect(isNew)
         #expect(feed.reading.vehicles.map(\.entityID) == ["e-3"])
     }

@@ -16,11 +16,13 @@ import Web
 
     private func poller(
         _ urls: [String],
-        limits: HTTPClientLimits = AgencyPoller.limits
+        limits: HTTPClientLimits = AgencyPoller.limits,
+        turn: @escaping @Sendable () -> UInt64? = { 1 }
     ) -> AgencyPoller {
         AgencyPoller(
             urls: urls,
             clock: { TripEstimate.now },
+            turn: turn,
             limits: limits,
             logger: .silent,
             metrics: Metrics()
@@ -71,7 +73,7 @@ import Web
         }
         let poller = poller([hanging.url, healthy.url])
         let polling = Task {
-            await poller.run(every: .milliseconds(1), while: { true }, polled: {})
+            await poller.run(every: .milliseconds(1), polled: {})
         }
         try await eventually("the other is asked more often", within: .seconds(100)) {
             healthy.requests.count >= hanging.requests.count + 4
@@ -82,24 +84,53 @@ import Web
 
     @Test func `a feed is asked only by whose turn it is`() async throws {
         let server = HostileServer(HostileServer.answer("200 OK", "", Self.good))
-        let poller = poller([server.url])
         let turns = Mutex(0)
-        let polling = Task {
-            await poller.run(
-                every: .milliseconds(1),
-                while: {
-                    turns.withLock { turns in
-                        turns += 1
-                        return turns == 1
-                    }
-                },
-                polled: {}
-            )
-        }
+        let poller = poller(
+            [server.url],
+            turn: {
+                turns.withLock { turns in
+                    turns += 1
+                    return turns == 1 ? 1 : nil
+                }
+            }
+        )
+        let polling = Task { await poller.run(every: .milliseconds(1), polled: {}) }
         try await eventually("it would have been asked again") { turns.withLock { $0 } >= 3 }
         polling.cancel()
         await polling.value
         #expect(server.requests.count == 1)
+    }
+
+    @Test func `a turn begins with a poll, however long ago the next one was due`() async throws {
+        let server = HostileServer(HostileServer.answer("200 OK", "", Self.good))
+        let turn = Mutex<UInt64?>(1)
+        let metrics = Metrics()
+        let poller = AgencyPoller(
+            urls: [server.url],
+            clock: { TripEstimate.now + 7 },
+            turn: { turn.withLock { $0 } },
+            logger: .silent,
+            metrics: metrics
+        )
+        let polling = Task { await poller.run(every: .seconds(3600), polled: {}) }
+        func age() -> Substring? {
+            metrics.rendered().split(separator: "\n").first {
+                $0.hasPrefix("agency_feed_age_seconds{")
+            }?.split(separator: " ").last
+        }
+        try await eventually("it is asked") { poller.isComplete }
+        let version = poller.version
+        #expect(age() == "0.0")
+        // While another asks, the age of what was read here says nothing.
+        turn.withLock { $0 = nil }
+        #expect(age() == "-1.0")
+        turn.withLock { $0 = 3 }
+        try await eventually("it is asked in its new turn") { poller.feeds[0].turn == 3 }
+        #expect(server.requests.count == 2)
+        // The same answer counts anew.
+        #expect(poller.version == version + 1)
+        polling.cancel()
+        await polling.value
     }
 
     struct Attack: Sendable, CustomTestStringConvertible {
@@ -270,7 +301,7 @@ extension AgencyPoller {
     /// Asks every feed once.
     func poll() async {
         await withTaskGroup(of: Void.self) { group in
-            for index in feeds.indices { group.addTask { await self.poll(index) } }
+            for index in feeds.indices { group.addTask { await self.poll(index, in: 1) } }
         }
     }
 }

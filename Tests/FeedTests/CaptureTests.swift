@@ -75,6 +75,7 @@ import Transit
         let poller = AgencyPoller(
             urls: [server.url],
             clock: { now },
+            turn: { 1 },
             logger: .silent,
             metrics: Metrics()
         )

@@ -121,7 +121,7 @@ import Transit
         let outcome8 = assembly.tick(known, stamp: stamp, at: now)
         #expect(ids(outcome8) == [])
         var failed = untried
-        _ = failed.take(.failed("no answer in time"), at: now)
+        _ = failed.take(.failed("no answer in time"), at: now, turn: 1)
         known.agencies = [failed]
         known.agenciesVersion = 2
         let outcome9 = assembly.tick(known, stamp: stamp, at: now + 1)

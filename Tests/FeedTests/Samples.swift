@@ -100,6 +100,7 @@ extension AgencyFeed {
         url: String = "http://a"
     ) -> AgencyFeed {
         var feed = AgencyFeed(url: url)
+        // In whatever turn it is looked at, it was asked.
         _ = feed.take(
             .response(
                 status: 200,
@@ -107,7 +108,8 @@ extension AgencyFeed {
                 lastModified: nil,
                 .feed(AgencyReading(.sample(entities, header: UInt64(now))))
             ),
-            at: now
+            at: now,
+            turn: .max
         )
         return feed
     }

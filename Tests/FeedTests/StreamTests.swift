@@ -13,54 +13,8 @@ import Web
 @Suite(.timeLimit(.minutes(1))) struct StreamTests {
     private let now = TripEstimate.now
 
-    /// A running stream.
-    struct Running: Sendable {
-        let port: Int
-        let publisher: FeedPublisher
-        let hub: StreamHub
-        let metrics: Metrics
-
-        /// Brings the estimates of slot 1 into the feed.
-        func publish(_ estimates: [TripEstimate], tick: Int64) {
-            publisher.heard(
-                Estimates.sample(sequence: UInt64(tick) + 1, estimates).encoded()
-            )
-            publisher.tick(at: TripEstimate.now + tick)
-        }
-
-        func open(_ query: String = "") throws -> EventReader {
-            try EventReader(port: port, path: "/gtfs-rt/stream\(query)")
-        }
-    }
-
-    private func withStream(
-        maximumReaders: Int = 10,
-        _ body: (Running) async throws -> Void
-    ) async throws {
-        let metrics = Metrics()
-        let board = FeedBoard()
-        let publisher = FeedPublisher(FeedPublisher.Sources(), board: board, metrics: metrics)
-        let hub = StreamHub(maximumReaders: maximumReaders, metrics: metrics) {
-            board.feed(.vehiclePositions)
-        }
-        board.onChange { kind in if kind == .vehiclePositions { hub.feedChanged() } }
-        let endpoint = StreamEndpoint(
-            board: board,
-            hub: hub,
-            access: .anyone,
-            includesAgency: false
-        ).endpoint
-        let server = try HTTPServer(endpoints: [endpoint], metrics: metrics)
-        let port = try server.start()
-        let running = Running(port: port, publisher: publisher, hub: hub, metrics: metrics)
-        let outcome: Result<Void, any Error>
-        do { outcome = .success(try await body(running)) } catch { outcome = .failure(error) }
-        await server.shutdown(within: .seconds(5))
-        try outcome.get()
-    }
-
     @Test func `first a snapshot, then what changes`() async throws {
-        try await withStream { stream async throws in
+        try await RunningStream.with { stream async throws in
             stream.publish([.sample("T1"), .sample("T2")], tick: 0)
             let reader = try stream.open()
             #expect(try await reader.head().contains("Content-Type: text/event-stream"))
@@ -87,7 +41,7 @@ import Web
         ("?bbox=-123,47,-122,48&trip_id=T2", ["T2"]),
     ])
     func `a filter admits what it says`(query: String, trips: [String]) async throws {
-        try await withStream { stream async throws in
+        try await RunningStream.with { stream async throws in
             stream.publish([.sample("T1"), .sample("T2", latitude: 47.6)], tick: 0)
             let reader = try stream.open(query)
             let snapshot = try await reader.next()
@@ -96,7 +50,7 @@ import Web
     }
 
     @Test func `what leaves a reader's box is removed for it`() async throws {
-        try await withStream { stream async throws in
+        try await RunningStream.with { stream async throws in
             stream.publish([.sample("T1")], tick: 0)
             let reader = try stream.open("?bbox=-123,47.4,-122,47.55")
             #expect(try await reader.next().ids.count == 1)
@@ -113,7 +67,7 @@ import Web
         "?bbox=0,2,1,1", "?bbox=-181,0,1,1", "?bbox=0,0,1,91", "?bbox=nan,0,1,1", "?bbox=1,2,3,4,5",
     ])
     func `bad parameters are 400`(query: String) async throws {
-        try await withStream { stream async throws in
+        try await RunningStream.with { stream async throws in
             let client = HTTPClient()
             let url = "http://127.0.0.1:\(stream.port)/gtfs-rt/stream\(query)"
             #expect(try await client.get(url).status == 400)
@@ -122,7 +76,7 @@ import Web
     }
 
     @Test func `a reader beyond the limit is asked to come again`() async throws {
-        try await withStream(maximumReaders: 1) { stream async throws in
+        try await RunningStream.with(maximumReaders: 1) { stream async throws in
             stream.publish([.sample("T1")], tick: 0)
             let first = try stream.open()
             _ = try await first.next()
@@ -132,7 +86,7 @@ import Web
     }
 
     @Test(arguments: [1, 5000, .max])
-    func `a reader with a filter of its own is told in pieces that make up the whole`(size: Int) {
+    func `a reader is told in pieces that make up the whole`(size: Int) {
         let board = FeedBoard()
         let publisher = FeedPublisher(FeedPublisher.Sources(), board: board, metrics: Metrics())
         func state(_ second: Int64, after last: StreamTick?) -> StreamTick {
@@ -150,23 +104,32 @@ import Web
         here.routeID = "R1"
         var nowhere = StreamFilter()
         nowhere.routeID = "R2"
+        func told(
+            _ tick: StreamTick,
+            _ isSnapshot: Bool,
+            _ filter: StreamFilter,
+            _ size: Int
+        )
+            -> [[UInt8]]
+        {
+            var telling = StreamTelling(of: tick, isSnapshot: isSnapshot)
+            var pieces: [[UInt8]] = []
+            while !telling.isEnded { pieces.append(telling.next(size, of: tick, for: filter)) }
+            return pieces
+        }
         for (filter, isAll) in [(here, true), (nowhere, false)] {
-            for (pieces, isEvent) in [
-                (first.snapshot(filter), true), (second.update(filter), isAll),
-            ] {
-                var rest = pieces
-                var told: [UInt8] = []
-                while let piece = rest.next(size) {
-                    #expect(!piece.isEmpty && piece.count < max(size, size &+ 2000))
-                    told += piece
-                }
-                #expect(told == pieces.whole)
-                #expect(told.isEmpty != isEvent)
+            for (tick, isSnapshot) in [(first, true), (second, false)] {
+                let pieces = told(tick, isSnapshot, filter, size)
+                #expect(pieces.allSatisfy { $0.count < max(size, size &+ 2000) })
+                let whole = told(tick, isSnapshot, filter, .max)
+                #expect(whole == [Array(pieces.joined())])
+                #expect(whole[0].isEmpty == !(isSnapshot || isAll))
             }
         }
     }
 
-    @Test func `who stops reading with a filter of its own holds a piece, not the whole`() throws {
+    @Test(arguments: [nil, "R1"] as [RouteID?])
+    func `who stops reading holds a piece, not the whole`(route: RouteID?) throws {
         let board = FeedBoard()
         let publisher = FeedPublisher(FeedPublisher.Sources(), board: board, metrics: Metrics())
         let many = (0..<1000).map { TripEstimate.sample(TripID("T\($0)")) }
@@ -174,7 +137,7 @@ import Web
         publisher.tick(at: now)
         let hub = StreamHub(maximumReaders: 1, metrics: Metrics()) { board.feed(.vehiclePositions) }
         var filter = StreamFilter()
-        filter.routeID = "R1"
+        filter.routeID = route
         let reader = try #require(hub.join(filter))
         hub.feedChanged()
         guard case .bytes(let piece) = reader.next() else {
@@ -220,7 +183,7 @@ import Web
     }
 
     @Test func `the server's end ends the stream`() async throws {
-        try await withStream { stream async throws in
+        try await RunningStream.with { stream async throws in
             stream.publish([.sample("T1")], tick: 0)
             let reader = try stream.open()
             _ = try await reader.next()
@@ -228,7 +191,7 @@ import Web
     }
 
     @Test func `readers who stop reading hold nobody up`() async throws {
-        try await withStream { stream async throws in
+        try await RunningStream.with { stream async throws in
             let many = (0..<300).map { TripEstimate.sample(TripID("T\($0)")) }
             stream.publish(many, tick: 0)
             let stuck = try stream.open()
@@ -251,124 +214,5 @@ import Web
             }
             _ = stuck
         }
-    }
-}
-
-/// Reads server-sent events of a chunked answer.
-final class EventReader {
-    struct Event {
-        let name: String
-        let object: [String: Any]
-
-        /// The ids of a snapshot's entities.
-        var ids: [String] {
-            (object["entity"] as? [[String: Any]] ?? []).compactMap { $0["id"] as? String }
-        }
-    }
-
-    private struct Closed: Error {}
-
-    private let socket: Int32
-    private var received: [UInt8] = []
-    private var text: [UInt8] = []
-    private var headText: String?
-
-    /// Connects and asks.
-    init(port: Int, path: String, headers: String = "") throws {
-        socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = UInt16(port).bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let status = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(socket, $0, size) }
-        }
-        guard status == 0 else { throw Closed() }
-        HostileServer.send(socket, "GET \(path) HTTP/1.1\r\nHost: t\r\n\(headers)\r\n")
-    }
-
-    deinit { _ = close(socket) }
-
-    /// What has come, at least one byte; waits off the cooperative pool.
-    private func receive() async throws -> [UInt8] {
-        let socket = socket
-        let bytes: [UInt8] = await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                var buffer = [UInt8](repeating: 0, count: 65_536)
-                let count = recv(socket, &buffer, buffer.count, 0)
-                continuation.resume(returning: Array(buffer.prefix(max(0, count))))
-            }
-        }
-        guard !bytes.isEmpty else { throw Closed() }
-        return bytes
-    }
-
-    func head() async throws -> String {
-        if let headText { return headText }
-        let end = Array("\r\n\r\n".utf8)
-        while true {
-            if let range = received.firstRange(of: end) {
-                let head = String(decoding: received[..<range.lowerBound], as: UTF8.self)
-                received.removeSubrange(..<range.upperBound)
-                headText = head
-                return head
-            }
-            received += try await receive()
-        }
-    }
-
-    /// Whether the server has said that nothing more comes; waits for it.
-    func isOver() async throws -> Bool {
-        let end = Array("0\r\n\r\n".utf8)
-        while !received.starts(with: end) {
-            if received.isEmpty { received += try await receive() } else { try await readChunk() }
-        }
-        return true
-    }
-
-    /// The next event; comments are passed over.
-    func next() async throws -> Event {
-        _ = try await head()
-        let end = Array("\n\n".utf8)
-        while true {
-            if let range = text.firstRange(of: end) {
-                let block = String(decoding: text[..<range.lowerBound], as: UTF8.self)
-                text.removeSubrange(..<range.upperBound)
-                if let event = Self.event(block) { return event }
-                continue
-            }
-            try await readChunk()
-        }
-    }
-
-    private func readChunk() async throws {
-        while true {
-            if let line = received.firstRange(of: Array("\r\n".utf8)),
-                let size = Int(
-                    String(decoding: received[..<line.lowerBound], as: UTF8.self),
-                    radix: 16
-                ),
-                received.count >= line.upperBound + size + 2
-            {
-                text += received[line.upperBound..<(line.upperBound + size)]
-                received.removeSubrange(..<(line.upperBound + size + 2))
-                return
-            }
-            received += try await receive()
-        }
-    }
-
-    private static func event(_ block: String) -> Event? {
-        var name = ""
-        var data = ""
-        for line in block.split(separator: "\n") {
-            if line.hasPrefix("event: ") { name = String(line.dropFirst(7)) }
-            if line.hasPrefix("data: ") { data = String(line.dropFirst(6)) }
-        }
-        guard !name.isEmpty,
-            let object = try? JSONSerialization.jsonObject(with: Data(data.utf8)) as? [String: Any]
-        else { return nil }
-        return Event(name: name, object: object)
     }
 }

@@ -66,15 +66,15 @@ public enum Feed {
             )
         )
         await intake.prepare()
-        let poller = poller(context)
-        let publisher = FeedPublisher(
-            sources(context, intake, poller, schedule),
-            metrics: context.metrics
-        )
         let lock = BuilderLock(
             database: context.databaseConfiguration,
             instance: context.instance,
             logger: context.logger,
+            metrics: context.metrics
+        )
+        let poller = poller(context, turn: { lock.epoch })
+        let publisher = FeedPublisher(
+            sources(context, intake, poller, schedule),
             metrics: context.metrics
         )
         let archivist = ScheduleArchivist(
@@ -123,12 +123,16 @@ public enum Feed {
         return parts
     }
 
-    private static func poller(_ context: ServiceContext) -> AgencyPoller? {
+    private static func poller(
+        _ context: ServiceContext,
+        turn: @escaping @Sendable () -> UInt64?
+    ) -> AgencyPoller? {
         let urls = context.settings[FeedSettings.trustedFeeds]
         guard !urls.isEmpty else { return nil }
         return AgencyPoller(
             urls: urls,
             clock: context.clock.now,
+            turn: turn,
             logger: context.logger,
             metrics: context.metrics
         )

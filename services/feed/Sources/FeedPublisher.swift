@@ -40,6 +40,8 @@ final class FeedPublisher: Sendable {
     private struct Work {
         var assembly: FeedAssembly
         var epoch: UInt64 = 0
+        /// The turn from which on nobody else has built; what agencies said before does not count.
+        var since: UInt64 = 0
         var tick: UInt64 = 0
     }
 
@@ -120,17 +122,17 @@ final class FeedPublisher: Sendable {
     func tick(at now: UnixSeconds, epoch: UInt64 = 1) -> [Message] {
         let agencies = sources.agencies()
         let (estimates, inherited) = heard.withLock { ($0.estimates, $0.inherited) }
-        let known = FeedAssembly.Knowledge(
+        var known = FeedAssembly.Knowledge(
             estimates: estimates,
             inherited: inherited,
-            agencies: agencies.feeds,
             agenciesVersion: agencies.version,
             drivers: sources.drivers(now),
             schedule: sources.schedule()
         )
         let stamp = BuilderStamp(instance: sources.instance, epoch: epoch)
         return work.withLock { work in
-            if work.epoch != epoch { begin(&work, epoch) }
+            if work.epoch != epoch { begin(&work, epoch, inherited) }
+            known.agencies = agencies.feeds.map { $0.asked(since: work.since) }
             let outcome = work.assembly.tick(known, stamp: stamp, at: now)
             metrics.count(outcome)
             var messages: [Message] = []
@@ -162,8 +164,11 @@ final class FeedPublisher: Sendable {
     func adopt(_ learned: [SegmentTimes.Learned]) { work.withLock { $0.assembly.adopt(learned) } }
 
     /// A turn begins: where another builder stopped, this one goes on.
-    private func begin(_ work: inout Work, _ epoch: UInt64) {
+    private func begin(_ work: inout Work, _ epoch: UInt64, _ inherited: InheritedTrust) {
         let positions = board.feed(.vehiclePositions)
+        // Who got the lock back before anybody else built knows more than it would inherit.
+        let isOthers = max(positions.built.epoch, inherited.epoch) > work.epoch
+        if work.epoch == 0 || isOthers { work.since = epoch }
         work.epoch = epoch
         work.tick = 0
         work.assembly.follow(

@@ -33,12 +33,22 @@ struct AgencyFeed: Sendable, Equatable {
     private(set) var lastSuccess: UnixSeconds?
     /// Why the last poll failed; empty when it did not.
     private(set) var lastError = ""
-    /// Whether a poll has ended, well or badly.
-    private(set) var wasTried = false
+    /// The builder's turn in which the last poll began that has ended, well or badly; nil before the first.
+    private(set) var turn: UInt64?
     private var etag: String?
     private var lastModified: String?
 
     init(url: String) { self.url = url }
+
+    /// Whether a poll has ended.
+    var wasTried: Bool { turn != nil }
+
+    /// What counts of it in turns that began with one: nothing yet, if it was not asked in them.
+    ///
+    /// Between our turns another builder asked, so that what was read before is older than what readers have.
+    func asked(since turn: UInt64) -> AgencyFeed {
+        self.turn.map { $0 >= turn } ?? false ? self : AgencyFeed(url: url)
+    }
 
     /// The headers that make the next request conditional.
     var conditions: [(String, String)] {
@@ -48,11 +58,11 @@ struct AgencyFeed: Sendable, Equatable {
         return headers
     }
 
-    /// Takes in how a poll ended.
+    /// Takes in how a poll ended that began in a turn.
     ///
     /// - Returns: Whether what the feed says may have changed.
-    mutating func take(_ answer: Answer, at now: UnixSeconds) -> Bool {
-        wasTried = true
+    mutating func take(_ answer: Answer, at now: UnixSeconds, turn: UInt64) -> Bool {
+        self.turn = turn
         switch answer {
         case .failed(let reason):
             lastError = reason

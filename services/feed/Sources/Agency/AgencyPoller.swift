@@ -27,6 +27,7 @@ final class AgencyPoller: Sendable {
     private let client: HTTPClient
     private let limits: HTTPClientLimits
     private let clock: @Sendable () -> UnixSeconds
+    private let turn: @Sendable () -> UInt64?
     private let logger: Logger
     private let state: Mutex<State>
     private let polls: [(good: Counter, bad: Counter)]
@@ -36,12 +37,14 @@ final class AgencyPoller: Sendable {
     /// - Parameters:
     ///   - urls: The feeds, in the order of the configuration.
     ///   - clock: The application clock.
+    ///   - turn: The epoch under which this process builds, and so is to ask; nil while another does.
     ///   - limits: What one answer may cost.
     ///   - logger: Hears when a feed fails and when it works again.
     ///   - metrics: Counts polls and shows ages, by the feed's place in the configuration.
     init(
         urls: [String],
         clock: @escaping @Sendable () -> UnixSeconds,
+        turn: @escaping @Sendable () -> UInt64?,
         limits: HTTPClientLimits = AgencyPoller.limits,
         logger: Logger,
         metrics: Metrics
@@ -52,6 +55,7 @@ final class AgencyPoller: Sendable {
         client = HTTPClient(configuration: configuration)
         self.limits = limits
         self.clock = clock
+        self.turn = turn
         self.logger = logger
         state = Mutex(State(feeds: urls.map(AgencyFeed.init)))
         polls = urls.indices.map { index in
@@ -67,7 +71,10 @@ final class AgencyPoller: Sendable {
         for index in urls.indices {
             metrics.gauge(
                 "agency_feed_age_seconds",
-                help: "Time since an agency feed was last read; -1 when it never was.",
+                help: """
+                    Time since an agency feed was last read; -1 when it never was, or while another
+                    process asks.
+                    """,
                 labels: ["feed": String(index + 1)]
             ) { [weak self] in self?.age(of: index) ?? -1 }
         }
@@ -84,44 +91,52 @@ final class AgencyPoller: Sendable {
     /// Whether every feed was tried at least once; true without any.
     var isComplete: Bool { state.withLock { $0.feeds.allSatisfy(\.wasTried) } }
 
-    /// Asks each feed by a rhythm of its own until the task is cancelled: one that hangs keeps no other
-    /// waiting.
+    /// Asks each feed by a rhythm of its own until the task is cancelled.
+    ///
+    /// One that hangs keeps no other waiting. A turn begins with a poll.
     ///
     /// - Parameters:
     ///   - period: Between the beginnings of two polls of a feed; one that takes longer is followed at once.
-    ///   - isWanted: Whether this process is to ask now.
     ///   - polled: Called after each poll.
     func run(
         every period: Duration,
-        while isWanted: @escaping @Sendable () -> Bool,
         polled: @escaping @Sendable () -> Void
     ) async {
         await withTaskGroup(of: Void.self) { group in
             for index in feeds.indices {
                 group.addTask { [self] in
                     while !Task.isCancelled {
-                        guard isWanted() else {
+                        guard let turn = turn() else {
                             try? await Task.sleep(for: Self.turnPeriod)
                             continue
                         }
                         let next = ContinuousClock.now + period
-                        await poll(index)
+                        await poll(index, in: turn)
                         polled()
-                        try? await Task.sleep(until: next)
+                        await rest(until: next, in: turn)
                     }
                 }
             }
         }
     }
 
+    /// Waits for the next poll, or for the end of the turn.
+    private func rest(until next: ContinuousClock.Instant, in turn: UInt64) async {
+        while ContinuousClock.now < next, self.turn() == turn, !Task.isCancelled {
+            try? await Task.sleep(until: min(next, ContinuousClock.now + Self.turnPeriod))
+        }
+    }
+
     /// Asks one feed once.
     ///
-    /// - Parameter index: Its place in the configuration.
-    func poll(_ index: Int) async {
+    /// - Parameters:
+    ///   - index: Its place in the configuration.
+    ///   - turn: In which builder's turn of this process.
+    func poll(_ index: Int, in turn: UInt64) async {
         let answer = await ask(feeds[index])
         // A poll that was cut short says nothing about the feed.
         guard !Task.isCancelled else { return }
-        take(answer, index)
+        take(answer, index, turn)
     }
 
     private func ask(_ feed: AgencyFeed) async -> AgencyFeed.Answer {
@@ -155,11 +170,12 @@ final class AgencyPoller: Sendable {
         }
     }
 
-    private func take(_ answer: AgencyFeed.Answer, _ index: Int) {
+    private func take(_ answer: AgencyFeed.Answer, _ index: Int, _ turn: UInt64) {
         let (before, after) = state.withLock { state in
             let before = state.feeds[index]
-            let wasComplete = before.wasTried
-            if state.feeds[index].take(answer, at: clock()) || !wasComplete { state.version += 1 }
+            let isNew = state.feeds[index].take(answer, at: clock(), turn: turn)
+            // In a new turn what is known of it counts from now on, also if it is the same.
+            if isNew || before.turn != turn { state.version += 1 }
             return (before, state.feeds[index])
         }
         (after.lastError.isEmpty ? polls[index].good : polls[index].bad).add()
@@ -175,7 +191,9 @@ final class AgencyPoller: Sendable {
     }
 
     private func age(of index: Int) -> Double {
-        guard let success = state.withLock({ $0.feeds[index].lastSuccess }) else { return -1 }
+        guard turn() != nil, let success = state.withLock({ $0.feeds[index].lastSuccess }) else {
+            return -1
+        }
         return Double(clock() - success)
     }
 }

@@ -156,7 +156,6 @@ final class BuilderTurn: Sendable {
         guard let poller else { return await tellOfNone() }
         await poller.run(
             every: pollPeriod,
-            while: { self.lock.epoch != nil },
             polled: { self.tellHealth() }
         )
     }

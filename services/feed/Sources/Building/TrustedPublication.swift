@@ -7,6 +7,8 @@ struct InheritedTrust: Sendable {
     private var message: TrustedVehicles?
     /// Rises with each message.
     private(set) var version: UInt64 = 0
+    /// Under which the last message was said; 0 before the first.
+    var epoch: UInt64 { message?.epoch ?? 0 }
 
     init() {}
 

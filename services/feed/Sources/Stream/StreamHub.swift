@@ -7,29 +7,38 @@ internal import Web
 
 /// Feeds all readers of `/gtfs-rt/stream` from one sequence of states.
 ///
-/// What readers without a filter of their own are told is made once; what the others are told is made in
-/// pieces when they have room for it. A reader holds how far it is and a piece; one that is more than
-/// ``patience`` states behind starts over with a snapshot.
+/// States are kept here alone and are few, so that no reader can keep one in memory by reading slowly: a
+/// reader holds how far it is, and a piece. Pieces for readers without a filter of their own are made once.
 final class StreamHub: Sendable {
-    /// States that a reader may lag behind and still get what changed.
+    /// States that a reader may lag behind and still get what changed; one more is kept than that.
     static let patience: UInt64 = 2
+    /// Bytes of a piece, about; what a reader that stops reading holds.
+    static let pieceBytes = 32 << 10
 
-    /// What a reader gets of a state.
+    /// What a reader gets next.
     enum News {
-        /// The same bytes as others get; empty when nothing changed for it.
-        case shared(SharedBytes)
-        /// Its own.
-        case own(StreamPieces)
+        /// A piece of a state.
+        case piece(SharedBytes)
+        /// A state that has nothing for this reader.
+        case nothing
     }
 
+    /// Where a piece begins.
     private struct Key: Hashable {
         let filter: StreamFilter
         let isSnapshot: Bool
+        let index: Int
+    }
+
+    /// A piece that all get who are where it begins.
+    private struct Piece {
+        let bytes: SharedBytes
+        let after: StreamTelling
     }
 
     private struct Stage {
         let tick: StreamTick
-        var events: [Key: SharedBytes] = [:]
+        var pieces: [Key: Piece] = [:]
     }
 
     private struct State {
@@ -43,6 +52,8 @@ final class StreamHub: Sendable {
     private let maximumReaders: Int
     private let state = Mutex(State())
     private let restarts: Counter
+    /// Counts snapshots that went on in a newer state.
+    let moves: Counter
 
     /// Makes a hub without readers.
     ///
@@ -61,6 +72,10 @@ final class StreamHub: Sendable {
             "stream_restarts_total",
             help: "Readers of the stream that fell behind and got a fresh snapshot."
         )
+        moves = metrics.counter(
+            "stream_snapshots_moved_total",
+            help: "Snapshots that went on in a newer state, as their reader was slow."
+        )
         metrics.gauge("stream_readers_items", help: "Readers of the stream.") { [weak self] in
             Double(self?.readerCount ?? 0)
         }
@@ -69,6 +84,9 @@ final class StreamHub: Sendable {
     /// How many read now.
     var readerCount: Int { state.withLock { $0.readers.count } }
 
+    /// The newest state; nil while nobody reads.
+    var newest: StreamTick? { state.withLock { $0.stages.last?.tick } }
+
     /// There is a new feed; called on the thread that brought it, which may take its time.
     func feedChanged() {
         let (hasReaders, last) = state.withLock { state in
@@ -76,18 +94,27 @@ final class StreamHub: Sendable {
             return (!state.readers.isEmpty, state.stages.last?.tick)
         }
         guard hasReaders else { return }
-        let tick = StreamTick(board(), after: last)
+        // What most readers want is ready before they are woken.
+        let stage = Self.stage(StreamTick(board(), after: last))
         let readers = state.withLock { state -> [StreamReader] in
             guard state.stages.last?.tick.number == last?.number else { return [] }
-            var stage = Stage(tick: tick)
-            // What most readers want is ready before they are woken.
-            let plain = Key(filter: StreamFilter(), isSnapshot: false)
-            stage.events[plain] = SharedBytes(tick.update(StreamFilter()).whole)
             state.stages.append(stage)
-            if state.stages.count > Int(Self.patience) { state.stages.removeFirst() }
+            if state.stages.count > Int(Self.patience) + 1 { state.stages.removeFirst() }
             return Array(state.readers.values)
         }
         for reader in readers { reader.wake() }
+    }
+
+    /// A state with what changed in it, as readers without a filter are told it.
+    private static func stage(_ tick: StreamTick) -> Stage {
+        var stage = Stage(tick: tick)
+        var telling = StreamTelling(of: tick, isSnapshot: false)
+        while !telling.isEnded {
+            let key = Key(filter: StreamFilter(), isSnapshot: false, index: telling.index)
+            let bytes = SharedBytes(telling.next(pieceBytes, of: tick, for: StreamFilter()))
+            stage.pieces[key] = Piece(bytes: bytes, after: telling)
+        }
+        return stage
     }
 
     /// Adds a reader.
@@ -134,32 +161,72 @@ final class StreamHub: Sendable {
     ///
     /// - Parameters:
     ///   - filter: What it wants.
-    ///   - position: The state that it has seen; 0 for none.
-    /// - Returns: What it gets and the state that this brings it to; nil when there is nothing yet.
-    func next(
-        _ filter: StreamFilter,
-        after position: UInt64
-    ) -> (news: News, position: UInt64)? {
-        state.withLock { state in
-            guard let newest = state.stages.last?.tick.number, newest > position else { return nil }
-            let oldest = state.stages[0].tick.number
-            guard position > 0, position + 1 >= oldest else {
-                if position > 0 { restarts.add() }
-                let index = state.stages.count - 1
-                return (news(&state.stages[index], filter, isSnapshot: true), newest)
-            }
-            let index = Int(position + 1 - oldest)
-            return (news(&state.stages[index], filter, isSnapshot: false), position + 1)
+    ///   - place: How far it is; goes on with what it gets.
+    /// - Returns: nil when there is nothing yet.
+    func next(_ filter: StreamFilter, _ place: inout StreamPlace) -> News? {
+        let found = state.withLock { state in find(filter, &place, in: state.stages) }
+        guard let (tick, begun, known) = found else { return nil }
+        let piece: Piece
+        if let known {
+            piece = known
+        } else {
+            var telling = begun
+            let bytes = SharedBytes(telling.next(Self.pieceBytes, of: tick, for: filter))
+            piece = Piece(bytes: bytes, after: telling)
+            if filter.isCommon, !begun.isMoved { keep(piece, filter, from: begun) }
         }
+        place.settle(piece.after)
+        return piece.bytes.count > 0 ? .piece(piece.bytes) : .nothing
     }
 
-    private func news(_ stage: inout Stage, _ filter: StreamFilter, isSnapshot: Bool) -> News {
-        let pieces = isSnapshot ? stage.tick.snapshot(filter) : stage.tick.update(filter)
-        guard filter.isCommon else { return .own(pieces) }
-        let key = Key(filter: filter, isSnapshot: isSnapshot)
-        if let known = stage.events[key] { return .shared(known) }
-        let made = SharedBytes(pieces.whole)
-        stage.events[key] = made
-        return .shared(made)
+    /// The state that a reader is told now, how far it was told, and the piece if somebody got it before.
+    private func find(
+        _ filter: StreamFilter,
+        _ place: inout StreamPlace,
+        in stages: [Stage]
+    ) -> (StreamTick, StreamTelling, Piece?)? {
+        guard let newest = stages.last?.tick else { return nil }
+        if let telling = place.telling, !stages.contains(where: { $0.tick.number == telling.state })
+        {
+            if telling.isSnapshot {
+                if !telling.isMoved { moves.add() }
+                place.telling?.move(to: newest)
+            } else {
+                // An event is whole in its piece, so what is left of the changes can be left out.
+                place.telling = nil
+            }
+        }
+        guard let telling = place.telling ?? begin(place, in: stages, newest) else { return nil }
+        place.telling = telling
+        guard let stage = stages.first(where: { $0.tick.number == telling.state }) else {
+            return nil
+        }
+        let key = Key(filter: filter, isSnapshot: telling.isSnapshot, index: telling.index)
+        return (stage.tick, telling, telling.isMoved ? nil : stage.pieces[key])
+    }
+
+    /// What a reader is told after the state that it knows; nil when that is the newest.
+    private func begin(
+        _ place: StreamPlace,
+        in stages: [Stage],
+        _ newest: StreamTick
+    ) -> StreamTelling? {
+        guard newest.number > place.seen else { return nil }
+        if place.seen > 0, newest.number - place.seen <= Self.patience,
+            let next = stages.first(where: { $0.tick.number == place.seen + 1 })
+        {
+            return StreamTelling(of: next.tick, isSnapshot: false)
+        }
+        if place.seen > 0 { restarts.add() }
+        return StreamTelling(of: newest, isSnapshot: true)
+    }
+
+    private func keep(_ piece: Piece, _ filter: StreamFilter, from begun: StreamTelling) {
+        let key = Key(filter: filter, isSnapshot: begun.isSnapshot, index: begun.index)
+        state.withLock { state in
+            guard let index = state.stages.firstIndex(where: { $0.tick.number == begun.state })
+            else { return }
+            state.stages[index].pieces[key] = piece
+        }
     }
 }

@@ -7,13 +7,9 @@ final class StreamReader: StreamSource {
     /// Seconds without an event after which a comment shows that the stream lives and finds out who left.
     private static let silence: UInt64 = 15_000_000_000
     private static let comment = SharedBytes(Array(":\n\n".utf8))
-    /// Bytes of a piece, about; what a reader that stopped reading holds.
-    private static let pieceBytes = 32 << 10
 
     private struct State {
-        var position: UInt64 = 0
-        /// What is left of its own news.
-        var pieces: StreamPieces?
+        var place = StreamPlace()
         var wake: (@Sendable () -> Void)?
         var spokeAt = Timestamps.monotonicNanoseconds()
         var isDismissed = false
@@ -46,34 +42,20 @@ final class StreamReader: StreamSource {
 
     func next() -> StreamPiece {
         if state.withLock({ $0.isDismissed }) { return .end }
-        if let piece = nextPiece() { return said(piece) }
-        while let next = hub.next(filter, after: state.withLock { $0.position }) {
-            var bytes: SharedBytes?
-            switch next.news {
-            case .shared(let shared):
-                state.withLock { $0.position = next.position }
-                if shared.count > 0 { bytes = shared }
-            case .own(let pieces):
-                state.withLock { state in
-                    state.position = next.position
-                    state.pieces = pieces
-                }
-                bytes = nextPiece()
-            }
-            if let bytes { return said(bytes) }
+        while let news = step() {
+            if case .piece(let bytes) = news { return said(bytes) }
             let silence = Timestamps.monotonicNanoseconds() - state.withLock { $0.spokeAt }
             if silence >= Self.silence { return said(Self.comment) }
         }
         return .wait
     }
 
-    /// What is next of its own news.
-    private func nextPiece() -> SharedBytes? {
-        state.withLock { state in
-            let bytes = state.pieces?.next(Self.pieceBytes)
-            if bytes == nil { state.pieces = nil }
-            return bytes.map { SharedBytes($0) }
-        }
+    /// What is next; called on the loop thread alone.
+    private func step() -> StreamHub.News? {
+        var place = state.withLock { $0.place }
+        let news = hub.next(filter, &place)
+        state.withLock { $0.place = place }
+        return news
     }
 
     private func said(_ bytes: SharedBytes) -> StreamPiece {

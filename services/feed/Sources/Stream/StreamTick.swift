@@ -4,7 +4,9 @@ internal import Telemetry
 internal import Transit
 
 /// One state of the positions and what changed since the one before.
-struct StreamTick: Sendable {
+///
+/// A large thing of which ``StreamHub`` keeps few.
+final class StreamTick: Sendable {
     /// A vehicle before and after; nil where it was not there.
     struct Change: Sendable {
         let old, new: StreamEntity?
@@ -13,7 +15,7 @@ struct StreamTick: Sendable {
     /// Rises by one with each state.
     let number: UInt64
     let header: UnixSeconds
-    /// All entities in the order of the feed.
+    /// All entities by id, so that a place among them is one in every state.
     let entities: [StreamEntity]
     let changes: [Change]
 
@@ -47,17 +49,18 @@ struct StreamTick: Sendable {
         for old in previous?.entities ?? [] where known[VehicleID(old.id)] != nil {
             changes.append(Change(old: old, new: nil))
         }
+        entities.sort { VehicleID($0.id) < VehicleID($1.id) }
         self.entities = entities
         self.changes = changes
     }
 
-    /// Everything that a reader wants, as one event.
-    func snapshot(_ filter: StreamFilter) -> StreamPieces {
-        StreamPieces(of: self, for: filter, isSnapshot: true)
-    }
-
-    /// What changed for a reader, one event for each entity; empty when nothing did.
-    func update(_ filter: StreamFilter) -> StreamPieces {
-        StreamPieces(of: self, for: filter, isSnapshot: false)
+    /// The place of the first entity whose id comes after one.
+    func place(after id: VehicleID) -> Int {
+        var (low, high) = (0, entities.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if VehicleID(entities[middle].id) <= id { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 }

@@ -1,0 +1,148 @@
+import Foundation
+import Messages
+import RealtimeFeed
+import Synchronization
+import Telemetry
+import Testing
+import Transit
+
+@testable import FeedService
+
+/// A replica that builds for the second time: what another one said meanwhile stands until the agencies have
+/// answered anew.
+@Suite(.timeLimit(.minutes(1))) struct SecondTurnTests {
+    /// An agency's server that answers when it is let.
+    private final class Agency: Sendable {
+        private let answer: Answer
+        let server: HostileServer
+
+        private final class Answer: Sendable {
+            let state = Mutex<(body: [UInt8], isSlow: Bool)>(([], false))
+        }
+
+        init() {
+            let answer = Answer()
+            self.answer = answer
+            server = HostileServer { socket, port in
+                while answer.state.withLock({ $0.isSlow }) { usleep(2000) }
+                let body = answer.state.withLock { $0.body }
+                HostileServer.answer("200 OK", "", body)(socket, port)
+            }
+        }
+
+        func say(_ trips: [TripID], at time: UnixSeconds) {
+            let entities = trips.map { FeedEntity.agency($0.rawValue, trip: $0, at: UInt64(time)) }
+            let body = FeedMessage.sample(entities, header: UInt64(time)).encoded()
+            answer.state.withLock { $0.body = body }
+        }
+
+        func isSlow(_ isSlow: Bool) { answer.state.withLock { $0.isSlow = isSlow } }
+    }
+
+    /// A replica of the feed with a poller of its own.
+    private struct Replica {
+        let poller: AgencyPoller
+        let publisher: FeedPublisher
+
+        init(_ agency: Agency) {
+            let poller = AgencyPoller(
+                urls: [agency.server.url],
+                clock: { TripEstimate.now },
+                turn: { nil },
+                logger: .silent,
+                metrics: Metrics()
+            )
+            var sources = FeedPublisher.Sources()
+            sources.rules.includesAgency = true
+            sources.agencies = { (poller.feeds, poller.version) }
+            self.poller = poller
+            publisher = FeedPublisher(sources, metrics: Metrics())
+        }
+
+        func hear(_ messages: [FeedPublisher.Message]) {
+            for message in messages {
+                if message.topic == BusTopics.built {
+                    _ = publisher.heardBuilt(message.body, key: message.key)
+                } else {
+                    _ = publisher.heardTrusted(message.body)
+                }
+            }
+        }
+
+        /// Hears of riders on three trips.
+        func hearRiders(_ sequence: UInt64, at time: UnixSeconds) {
+            let riders = (1...3).map { TripEstimate.sample(TripID("T\($0)"), at: time) }
+            publisher.heard(Estimates.sample(sequence: sequence, riders).encoded())
+        }
+
+        /// The published vehicles with their times.
+        var vehicles: [String: UnixSeconds] {
+            let entities = publisher.published.entities(of: .all)
+            return Dictionary(
+                entities.map { ($0.id, Int64($0.vehicle?.timestamp ?? 0)) },
+                uniquingKeysWith: { first, _ in first }
+            )
+        }
+    }
+
+    private let now = TripEstimate.now
+
+    @Test(arguments: [36, 330] as [Int64])
+    func `no vehicle goes back and no trip is uncovered while an agency is slow`(
+        pause: Int64
+    ) async {
+        let agency = Agency()
+        let (first, second) = (Replica(agency), Replica(agency))
+        agency.say(["T1"], at: now)
+        for replica in [first, second] { replica.hearRiders(1, at: now) }
+        await first.poller.poll(0, in: 1)
+        second.hear(first.publisher.tick(at: now, epoch: 1))
+        #expect(
+            second.vehicles == ["T1": now, "rider:T2:20260216": now, "rider:T3:20260216": now]
+        )
+
+        let later = now + pause
+        agency.say(["T1", "T2"], at: later)
+        for replica in [first, second] { replica.hearRiders(2, at: later) }
+        await second.poller.poll(0, in: 2)
+        first.hear(second.publisher.tick(at: later, epoch: 2))
+        let expected = ["T1": later, "T2": later, "rider:T3:20260216": later]
+        #expect(first.vehicles == expected)
+
+        agency.isSlow(true)
+        let polling = Task { await first.poller.poll(0, in: 3) }
+        var header = first.publisher.published.built.headerTimestamp
+        for second in 1...20 as ClosedRange<Int64> {
+            first.publisher.tick(at: later + second, epoch: 3)
+            #expect(first.vehicles == expected)
+            #expect(first.publisher.published.built.headerTimestamp >= header)
+            header = first.publisher.published.built.headerTimestamp
+        }
+        #expect(first.publisher.published.built.epoch == 3)
+        agency.say(["T1"], at: later + 20)
+        agency.isSlow(false)
+        await polling.value
+        first.publisher.tick(at: later + 21, epoch: 3)
+        #expect(
+            first.vehicles == [
+                "T1": later + 20, "rider:T2:20260216": later, "rider:T3:20260216": later,
+            ]
+        )
+    }
+
+    @Test func `who gets the lock back before anybody else built goes on with what it knows`()
+        async throws
+    {
+        let agency = Agency()
+        let replica = Replica(agency)
+        agency.say(["T1"], at: now)
+        replica.hearRiders(1, at: now)
+        await replica.poller.poll(0, in: 1)
+        replica.publisher.tick(at: now, epoch: 1)
+        let before = replica.vehicles
+        let messages = replica.publisher.tick(at: now + 6, epoch: 2)
+        #expect(replica.vehicles == before)
+        let trusted = try #require(messages.first { $0.topic == BusTopics.trusted })
+        #expect(try TrustedVehicles(decoding: trusted.body).complete)
+    }
+}

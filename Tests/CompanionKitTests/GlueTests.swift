@@ -213,6 +213,27 @@ import Testing
         #expect(!client.isRunning)
     }
 
+    @Test func `leaves a relay alone that somebody else runs`() async throws {
+        let session = SlowSession(session)
+        let relay = ConvoyRelay(socket: relayServer, session: session, clock: clock)
+        let client = ConvoyLiveClient(
+            relay: relay,
+            hub: LocationHub(feed: feed, clock: clock),
+            session: session
+        )
+        await relay.setConvoy(LiveGroup(id: Groups.convoy))
+        let running = Task { try await relay.run() }
+        _ = await relayServer.connection()
+        await client.follow(convoy: Self.convoy)
+        while client.isRunning { await Task.yield() }
+        let asked = session.count
+        for _ in 0..<500 { await Task.yield() }
+        #expect(session.count == asked && !client.isRunning)
+        await client.stop()
+        await relay.stop()
+        try await running.value
+    }
+
     @Test func `opens no location stream for circles alone`() async throws {
         let client = client()
         await client.follow(circles: [.circle()])

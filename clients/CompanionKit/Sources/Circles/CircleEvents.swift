@@ -119,16 +119,16 @@ public actor CircleEvents {
         var stalled: Set<GroupID> = []
         for event in memory.pending where !stalled.contains(event.circleID) {
             do {
-                let answer = try await api.postEvent(
+                let wasAnnounced = try await api.announce(
                     event.kind,
                     at: event.placeID,
                     in: event.circleID,
                     occurredAt: event.occurredAt,
                     id: event.id
                 )
-                memory.settle(event, wasAnnounced: answer != nil)
-                if answer != nil { announced.insert(event.id) }
-            } catch let error as CompanionError where !error.isWorthRepeating {
+                memory.settle(event, wasAnnounced: wasAnnounced)
+                if wasAnnounced { announced.insert(event.id) }
+            } catch let error as CompanionError where error.isRefusalForGood {
                 memory.settle(event, wasAnnounced: false)
                 memory.suppress(event, because: .refused)
             } catch is CancellationError {

@@ -170,6 +170,24 @@ import Testing
         #expect(client.snapshot.convoyID == nil)
     }
 
+    @Test func `passes a position on each two seconds though fixes come a little too soon`()
+        async throws
+    {
+        let client = client()
+        await client.follow(convoy: Self.convoy)
+        let connection = await relayServer.connection()
+        connection.confirm(Groups.convoy)
+        await shows(client) { $0.isConnected }
+        await feed.isOpen(true)
+        for count in 1...10 {
+            feed.yield(Places.reading(0, at: clock.now))
+            if count > 1 { await clock.pass(.milliseconds(1)) }
+            #expect(await connection.types(count + 1).last == "location")
+            clock.advance(by: .milliseconds(1999))
+        }
+        await client.stop()
+    }
+
     @Test func `takes up again what is followed while the last run ends`() async throws {
         let client = client()
         for attempt in 1...5 {

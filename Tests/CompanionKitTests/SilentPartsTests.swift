@@ -111,6 +111,25 @@ import Testing
         #expect(server.requests("GET", "/api/circles").count == 2)
     }
 
+    @Test func `a tick that is cancelled while another runs does not wait for it`() async throws {
+        server.change { $0.circles = [.circle()] }
+        let transport = silent(on: "/api/me/fix")
+        let presence = CirclePresence(
+            api: api(transport),
+            session: session,
+            store: InMemoryCompanionStore()
+        )
+        let reading = Places.reading(0, at: clock.now)
+        let first = Task { try await presence.tick(reading, age: .zero, now: clock.now) }
+        await transport.silence.isAwaited()
+        let second = Task { try await presence.tick(reading, age: .zero, now: clock.now) }
+        second.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await second.value }
+        transport.silence.end()
+        _ = try await first.value
+        _ = try await presence.tick(reading, age: .zero, now: clock.now)
+    }
+
     @Test func `a driver that is cancelled during a tick ends`() async throws {
         let transport = silent(on: "/api/circles")
         let feed = LocationHubTests.CountingFeed()

@@ -1,3 +1,4 @@
+internal import ClientTransport
 internal import Foundation
 
 #if canImport(CoreLocation)
@@ -22,7 +23,7 @@ public actor RideReporter {
     let clock: any RideClock
     var ride: Ride?
 
-    let starts = StartQueue()
+    let starts = TurnQueue()
     private var rideCount = 0
     /// Ends that the host asked for, so that a start under way hears of one.
     private(set) var endCount = 0

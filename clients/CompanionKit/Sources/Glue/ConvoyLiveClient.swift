@@ -136,7 +136,7 @@ public final class ConvoyLiveClient {
 
     private nonisolated static func share(_ hub: LocationHub, _ relay: ConvoyRelay) async {
         let sink = await hub.attach(every: LocationHub.convoyInterval)
-        for await fix in sink.fixes { await relay.sendLocation(fix.reading) }
+        for await fix in sink.fixes { await relay.sendLocationWhenDue(fix.reading) }
         await hub.detach(sink)
     }
 }

@@ -18,6 +18,20 @@ extension ConvoyRelay {
         return await send(.location(reading))
     }
 
+    /// Tells where this phone is; a reading that comes a little too soon waits until it is due.
+    ///
+    /// Readings come each second, give or take: one that came a millisecond short of two seconds
+    /// and were dropped would make four of them.
+    func sendLocationWhenDue(_ reading: LocationReading) async {
+        if let last = lastSentAtUptime {
+            let early = last + Self.sendInterval - clock.uptime
+            if early > .zero, early < Self.sendInterval / 5 {
+                do { try await clock.sleep(for: early) } catch { return }
+            }
+        }
+        await sendLocation(reading)
+    }
+
     // MARK: - Votes
 
     /// Opens a vote in the convoy, or announces a decision when there is one candidate.

@@ -127,4 +127,20 @@ import FoundationNetworking
         call.cancel()
         await #expect(throws: (any Error).self) { try await call.value }
     }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [0, 1, 50])
+    func `gives up however early or late its task is cancelled`(yields: Int) async throws {
+        let server = try LoopbackServer { _ in "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}" }
+        let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
+        let exchange = SessionExchange(bodyLimitBytes: 1 << 16)
+        let session = exchange.makeSession(timeoutSeconds: 10)
+        for _ in 0..<200 {
+            let call = Task { try await exchange.run(URLRequest(url: url), on: session) }
+            for _ in 0..<yields { await Task.yield() }
+            call.cancel()
+            let answer = try? await call.value
+            #expect(answer.map { $0.0 == Data("{}".utf8) } ?? true)
+        }
+        session.invalidateAndCancel()
+    }
 }

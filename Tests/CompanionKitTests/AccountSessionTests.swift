@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CompanionKit
@@ -153,5 +154,55 @@ import Testing
             ($0 as? CompanionError)?.code == "login.refused"
         }
         #expect(await session(transport).state() == SessionState(epoch: 0, account: nil))
+    }
+
+    /// The keychain of a phone that was not unlocked since it was switched on.
+    final class LockedStore: CompanionStore {
+        private let store: any CompanionStore
+        private let isLocked = Mutex(true)
+
+        init(_ store: any CompanionStore) { self.store = store }
+
+        func unlock() { isLocked.withLock { $0 = false } }
+
+        func data(for key: String) -> Data? {
+            isLocked.withLock { $0 } ? nil : store.data(for: key)
+        }
+
+        func set(_ data: Data?, for key: String) {
+            if !isLocked.withLock({ $0 }) { store.set(data, for: key) }
+        }
+    }
+
+    @Test func `finds its account when the phone is unlocked after the launch`() async throws {
+        let transport = ScriptedTransport(.answer(200, Self.tokens(1)), .answer(204))
+        _ = try await signedIn(transport)
+        let locked = LockedStore(store)
+        let session = AccountSession(transport: transport, store: locked, clock: clock)
+        #expect(await session.state() == SessionState(epoch: 0, account: nil))
+        locked.unlock()
+        #expect(try await session.token(replacing: nil).text == "a1")
+        let account = SignedInAccount(serverURL: FakeSession.server, id: People.me)
+        #expect(await session.state() == SessionState(epoch: 1, account: account))
+        await session.signOut()
+        #expect(await session.state() == SessionState(epoch: 2, account: nil))
+    }
+
+    @Test func `who has signed out stays so, whatever the store keeps`() async throws {
+        struct Stubborn: CompanionStore {
+            let store: any CompanionStore
+            func data(for key: String) -> Data? { store.data(for: key) }
+            func set(_ data: Data?, for key: String) {
+                if data != nil { store.set(data, for: key) }
+            }
+        }
+        let session = AccountSession(
+            transport: ScriptedTransport(.answer(200, Self.tokens(1)), .answer(204)),
+            store: Stubborn(store: store),
+            clock: clock
+        )
+        try await session.signIn("me", password: "secret", serverURL: FakeSession.server)
+        await session.signOut()
+        #expect(await session.state() == SessionState(epoch: 2, account: nil))
     }
 }

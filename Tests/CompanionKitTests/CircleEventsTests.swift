@@ -258,4 +258,33 @@ import Testing
             try JSONDecoder().decode(CircleMemory.self, from: Data("{}".utf8)) == CircleMemory()
         )
     }
+
+    // MARK: - Answers that cannot be read
+
+    @Test func `what the server took is announced, whatever it says of it`() async throws {
+        let transport = ScriptedTransport(.answer(201, "{}"))
+        let events = CircleEvents(
+            api: CompanionAPI(transport: transport, session: FakeSession()),
+            store: store,
+            account: People.me
+        )
+        #expect(try await events.record(crossing(.arrive), in: Groups.circle))
+        #expect(try await events.record(crossing(.depart), in: Groups.circle))
+        #expect(await events.suppressions.isEmpty)
+    }
+
+    @Test func `an unreadable token costs no announcement`() async throws {
+        let session = FakeSession()
+        let events = CircleEvents(
+            api: CompanionAPI(transport: server, session: session),
+            store: store,
+            account: People.me
+        )
+        session.fail(with: .decoding("the token is no token"))
+        #expect(try await !events.record(crossing(.arrive), in: Groups.circle))
+        session.fail(with: nil)
+        try await events.flush()
+        #expect(server.announced.count == 1)
+        #expect(await events.pendingCount == 0)
+    }
 }

@@ -211,4 +211,26 @@ import Testing
         try await notifications.catchUp()
         #expect(shelf.bodies == ["ann arrived at Home"])
     }
+
+    @Test func `shows nothing twice though its store keeps nothing`() async throws {
+        struct Sieve: CompanionStore {
+            func data(for key: String) -> Data? { nil }
+            func set(_ data: Data?, for key: String) {}
+        }
+        let notifications = CircleNotifications(
+            api: CompanionAPI(transport: server, session: session),
+            session: session,
+            store: Sieve(),
+            delivery: shelf,
+            clock: clock
+        )
+        for _ in 0..<2 {
+            try await notifications.catchUp()
+            await notifications.announce(Self.live(CircleNotifyPolicyTests.event(8, ago: 30)))
+        }
+        #expect(shelf.bodies == ["ann arrived at Home", "ann arrived at Home"])
+        await notifications.setMuted(true, circle: Groups.circle)
+        await notifications.announce(Self.live(CircleNotifyPolicyTests.event(9, ago: 20)))
+        #expect(shelf.bodies.count == 2)
+    }
 }

@@ -39,6 +39,29 @@ extension ConvoyRelayTests {
         try await running.value
     }
 
+    @Test(arguments: [Double.nan, .infinity, -.infinity])
+    func `leaves out what is no number, and sends no place that is none`(value: Double) async throws
+    {
+        let (connection, running) = await joined()
+        var reading = Places.reading(0, at: clock.now)
+        reading.coordinate.longitude = value
+        #expect(await !relay.sendLocation(reading))
+        reading = Places.reading(0, at: clock.now)
+        reading.accuracyMeters = value
+        reading.headingDegrees = value
+        reading.speedKilometersPerHour = value
+        #expect(await relay.sendLocation(reading))
+        var candidates = SpinRoundTests.candidates
+        candidates[0].distanceMeters = value
+        candidates[0].durationSeconds = value
+        #expect(await relay.offerSpin(candidates))
+        #expect(await connection.types(3) == ["join", "location", "spin_offer"])
+        #expect(Set(connection.sent[1].keys) == ["type", "lat", "lon", "ts"])
+        #expect(connection.sent[2]["candidates"]?.list?.first?.object?["distanceM"] == nil)
+        await relay.stop()
+        try await running.value
+    }
+
     @Test func `hides peers whose time is up`() async throws {
         let (connection, running) = await joined()
         connection.push(Self.positions(People.ann))

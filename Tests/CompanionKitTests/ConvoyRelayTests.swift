@@ -280,4 +280,20 @@ import Testing
         #expect(await relay.snapshot.convoyID == nil)
         #expect(server.bearers.count == 1)
     }
+
+    @Test func `tries a connection anew on which the relay confirms nothing`() async throws {
+        await relay.setConvoy(LiveGroup(id: Groups.convoy))
+        let running = run()
+        let connection = await server.connection()
+        for _ in 0..<3 { await clock.pass(ConvoyRelay.housekeepingInterval) }
+        await clock.sleeper(of: ConvoyRelay.housekeepingInterval)
+        #expect(!connection.isClosed)
+        clock.advance(by: .seconds(5))
+        await clock.pass(.seconds(2))
+        #expect(connection.isClosed)
+        #expect(await server.connection(2).joins == [Groups.convoy])
+        #expect(await relay.snapshot.lastError == "The server does not answer")
+        await relay.stop()
+        try await running.value
+    }
 }

@@ -170,6 +170,24 @@ import Testing
         #expect(client.snapshot.convoyID == nil)
     }
 
+    @Test func `passes a position on each two seconds though fixes come a little too soon`()
+        async throws
+    {
+        let client = client()
+        await client.follow(convoy: Self.convoy)
+        let connection = await relayServer.connection()
+        connection.confirm(Groups.convoy)
+        await shows(client) { $0.isConnected }
+        await feed.isOpen(true)
+        for count in 1...10 {
+            feed.yield(Places.reading(0, at: clock.now))
+            if count > 1 { await clock.pass(.milliseconds(1)) }
+            #expect(await connection.types(count + 1).last == "location")
+            clock.advance(by: .milliseconds(1999))
+        }
+        await client.stop()
+    }
+
     @Test func `takes up again what is followed while the last run ends`() async throws {
         let client = client()
         for attempt in 1...5 {
@@ -211,6 +229,27 @@ import Testing
         #expect(next.joins == [Groups.convoy, Groups.circle])
         await client.stop()
         #expect(!client.isRunning)
+    }
+
+    @Test func `leaves a relay alone that somebody else runs`() async throws {
+        let session = SlowSession(session)
+        let relay = ConvoyRelay(socket: relayServer, session: session, clock: clock)
+        let client = ConvoyLiveClient(
+            relay: relay,
+            hub: LocationHub(feed: feed, clock: clock),
+            session: session
+        )
+        await relay.setConvoy(LiveGroup(id: Groups.convoy))
+        let running = Task { try await relay.run() }
+        _ = await relayServer.connection()
+        await client.follow(convoy: Self.convoy)
+        while client.isRunning { await Task.yield() }
+        let asked = session.count
+        for _ in 0..<500 { await Task.yield() }
+        #expect(session.count == asked && !client.isRunning)
+        await client.stop()
+        await relay.stop()
+        try await running.value
     }
 
     @Test func `opens no location stream for circles alone`() async throws {

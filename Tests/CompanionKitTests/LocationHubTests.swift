@@ -187,7 +187,27 @@ import Testing
         await hub.detach(next)
     }
 
+    @Test func `a sink ends with its hub`() async throws {
+        var hub: LocationHub? = LocationHub(feed: feed, clock: clock)
+        let sink = try #require(await hub?.attach(every: .seconds(2)))
+        await feed.isOpen(true)
+        hub = nil
+        for await _ in sink.fixes {}
+        await feed.isOpen(false)
+    }
+
     // MARK: - Stamps
+
+    @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300, -1e300])
+    func `stamps what was measured at no time at all`(seconds: Double) {
+        let fix = LocationFix(
+            Places.reading(0, at: Date(timeIntervalSince1970: seconds)),
+            receivedAt: Date(timeIntervalSince1970: 1000),
+            uptime: .seconds(500)
+        )
+        let isOld = fix.age(at: .seconds(500)) > CirclePresence.trustedAge
+        #expect(isOld == (seconds < 0))
+    }
 
     @Test func `sets the stamp back by the lag of the delivery`() {
         let now = Date(timeIntervalSince1970: 1000)

@@ -25,6 +25,8 @@ import Testing
     @Test func `a call without an answer fails after twenty seconds`() async throws {
         let transport = silent(on: "/api/circles")
         let call = Task { try await api(transport).groups(.circle) }
+        // The token had a deadline of its own.
+        await transport.silence.isAwaited()
         await clock.sleeper(of: .seconds(20))
         clock.advance(by: .milliseconds(19_999))
         #expect(server.requests.isEmpty)
@@ -44,6 +46,34 @@ import Testing
         call.cancel()
         await #expect(throws: CancellationError.self) { _ = try await call.value }
         transport.silence.end()
+    }
+
+    @Test func `a call for which there is no token fails after twenty seconds`() async throws {
+        let provider = SilentSession(session: session)
+        let call = Task {
+            try await CompanionAPI(transport: server, session: provider, clock: clock)
+                .groups(.circle)
+        }
+        await clock.pass(.seconds(20))
+        await #expect {
+            _ = try await call.value
+        } throws: {
+            isOfTransport($0)
+        }
+        #expect(server.requests.isEmpty)
+        provider.silence.end()
+    }
+
+    @Test func `a call that is cancelled waits for no token`() async throws {
+        let provider = SilentSession(session: session)
+        let call = Task {
+            try await CompanionAPI(transport: server, session: provider, clock: clock)
+                .groups(.circle)
+        }
+        await provider.silence.isAwaited()
+        call.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await call.value }
+        provider.silence.end()
     }
 
     @Test func `a transport that gives up by itself has failed`() async throws {
@@ -79,6 +109,25 @@ import Testing
         transport.silence.end()
         _ = try await presence.tick(reading, age: .zero, now: clock.now)
         #expect(server.requests("GET", "/api/circles").count == 2)
+    }
+
+    @Test func `a tick that is cancelled while another runs does not wait for it`() async throws {
+        server.change { $0.circles = [.circle()] }
+        let transport = silent(on: "/api/me/fix")
+        let presence = CirclePresence(
+            api: api(transport),
+            session: session,
+            store: InMemoryCompanionStore()
+        )
+        let reading = Places.reading(0, at: clock.now)
+        let first = Task { try await presence.tick(reading, age: .zero, now: clock.now) }
+        await transport.silence.isAwaited()
+        let second = Task { try await presence.tick(reading, age: .zero, now: clock.now) }
+        second.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await second.value }
+        transport.silence.end()
+        _ = try await first.value
+        _ = try await presence.tick(reading, age: .zero, now: clock.now)
     }
 
     @Test func `a driver that is cancelled during a tick ends`() async throws {

@@ -5,6 +5,7 @@ import Synchronization
 /// A session one of whose answers is on its way for as long as the test says.
 final class SlowSession: SessionProvider {
     private struct State {
+        var count = 0
         var isToHold = false
         var held: CheckedContinuation<Void, Never>?
     }
@@ -13,6 +14,9 @@ final class SlowSession: SessionProvider {
     private let content = Mutex(State())
 
     init(_ session: FakeSession) { self.session = session }
+
+    /// How often it was asked who is signed in.
+    var count: Int { content.withLock { $0.count } }
 
     /// Lets the next answer be known, but not yet given.
     func holdNext() { content.withLock { $0.isToHold = true } }
@@ -32,6 +36,7 @@ final class SlowSession: SessionProvider {
         let answer = session.state()
         let isHeld = content.withLock { content in
             defer { content.isToHold = false }
+            content.count += 1
             return content.isToHold
         }
         if isHeld {

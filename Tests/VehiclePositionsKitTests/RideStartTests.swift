@@ -135,4 +135,39 @@ import Testing
         #expect(calls == [.register, .status])
         #expect(await ride.transport.requests.last?.bearerToken == "token-1")
     }
+
+    @Test func `ends the start that is under way, too`() async throws {
+        let ride = try RideFixture()
+        await ride.transport.next(.start, .deaf)
+        let start = Task { try await ride.start() }
+        await ride.transport.arrival(of: .start)
+        await ride.reporter.end()
+        await ride.transport.release()
+        await #expect(throws: CancellationError.self) { try await start.value }
+        await ride.transport.arrival(of: .end)
+        #expect(ride.locations.handles.isEmpty)
+        #expect(await ride.reporter.currentState == nil)
+        // The next one is another matter.
+        let stream = try await ride.start()
+        await ride.reporter.end()
+        #expect(await stream.ending() == .userRequested)
+    }
+
+    @Test func `ends the starts that wait their turn with the running ride`() async throws {
+        let ride = try RideFixture()
+        let stream = try await ride.start()
+        await ride.transport.always(.positions, .deaf)
+        await ride.locations.feed(ride.fixes(1))
+        let next = Task { try await ride.start() }
+        // The flush of the superseded ride.
+        await ride.transport.arrival(of: .positions)
+        let ending = Task { await ride.reporter.end() }
+        while await ride.reporter.endCount == 0 { await Task.yield() }
+        await ride.clock.pass(.seconds(10))
+        await ending.value
+        await #expect(throws: CancellationError.self) { try await next.value }
+        #expect(await stream.ending() == .superseded)
+        #expect(await ride.transport.requests(.start).count == 1)
+        await ride.transport.release()
+    }
 }

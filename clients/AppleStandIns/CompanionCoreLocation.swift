@@ -13,6 +13,8 @@ public var kCLDistanceFilterNone: Double { fatalError() }
 public protocol CLLocationManagerDelegate: NSObjectProtocol {
     /// iOS 6.0, https://developer.apple.com/documentation/corelocation/cllocationmanagerdelegate/locationmanager(_:didupdatelocations:)
     func locationManager(_ manager: CLLocationManager, didUpdateLocations locations: [CLLocation])
+    /// iOS 14.0, https://developer.apple.com/documentation/corelocation/cllocationmanagerdelegate/locationmanagerdidchangeauthorization(_:)
+    func locationManagerDidChangeAuthorization(_ manager: CLLocationManager)
     /// iOS 2.0, https://developer.apple.com/documentation/corelocation/cllocationmanagerdelegate/locationmanager(_:didfailwitherror:)
     func locationManager(_ manager: CLLocationManager, didFailWithError error: any Error)
 }

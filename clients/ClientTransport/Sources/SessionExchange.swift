@@ -28,6 +28,9 @@ package final class SessionExchange: NSObject, URLSessionDataDelegate, Sendable 
     /// A session that asks this object; whoever makes it invalidates it.
     package func makeSession(timeoutSeconds: Double) -> URLSession {
         let configuration = URLSessionConfiguration.ephemeral
+        // Nothing here is worth keeping. On Linux, besides, a task that is cancelled while the cache
+        // is asked for it ends the process.
+        configuration.urlCache = nil
         configuration.timeoutIntervalForRequest = timeoutSeconds
         configuration.timeoutIntervalForResource = timeoutSeconds
         #if !canImport(FoundationNetworking)
@@ -39,27 +42,38 @@ package final class SessionExchange: NSObject, URLSessionDataDelegate, Sendable 
     /// Runs a request, whatever the peer does, for at most as long as the request says.
     ///
     /// The session's own timeouts count from the last byte on Linux: a peer that drips would hold
-    /// a call for ever.
+    /// a call for ever. A call that is given up does not wait for the session's word either, which
+    /// does not come for a task that was cancelled too early.
     package func run(
         _ request: URLRequest,
         on session: URLSession
     ) async throws -> (Data, URLResponse) {
+        try Task.checkCancellation()
         let task = session.dataTask(with: request)
         let deadline = Task {
             try await Task.sleep(for: .seconds(request.timeoutInterval))
-            task.cancel()
+            giveUp(task, because: URLError(.timedOut))
         }
         defer { deadline.cancel() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 pending.withLock { $0[task.taskIdentifier] = Pending(continuation: continuation) }
                 task.resume()
-                // A task cancelled before it was resumed would never report back.
-                if Task.isCancelled { task.cancel() }
+                // A cancellation that came before had nothing to give up yet.
+                if Task.isCancelled { giveUp(task, because: CancellationError()) }
             }
         } onCancel: {
-            task.cancel()
+            giveUp(task, because: CancellationError())
         }
+    }
+
+    /// Lets whoever waits for a task go; does nothing before it was resumed and after its end.
+    private func giveUp(_ task: URLSessionTask, because error: any Error) {
+        guard let waiting = pending.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else {
+            return
+        }
+        task.cancel()
+        waiting.continuation.resume(throwing: error)
     }
 
     package func urlSession(
@@ -82,7 +96,7 @@ package final class SessionExchange: NSObject, URLSessionDataDelegate, Sendable 
             pending[dataTask.taskIdentifier]?.body.append(data)
             return pending[dataTask.taskIdentifier]?.body.count ?? 0 > bodyLimitBytes
         }
-        if isTooLarge { dataTask.cancel() }
+        if isTooLarge { giveUp(dataTask, because: URLError(.dataLengthExceedsMaximum)) }
     }
 
     package func urlSession(
@@ -91,9 +105,7 @@ package final class SessionExchange: NSObject, URLSessionDataDelegate, Sendable 
         didCompleteWithError error: (any Error)?
     ) {
         let finished = pending.withLock { $0.removeValue(forKey: task.taskIdentifier) }
-        if let body = finished?.body, body.count > bodyLimitBytes {
-            finished?.continuation.resume(throwing: URLError(.dataLengthExceedsMaximum))
-        } else if let error {
+        if let error {
             finished?.continuation.resume(throwing: error)
         } else if let response = task.response {
             finished?.continuation.resume(returning: (finished?.body ?? Data(), response))

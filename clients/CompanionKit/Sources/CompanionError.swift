@@ -22,10 +22,15 @@ public enum CompanionError: Error, Sendable, Equatable {
     public var isWorthRepeating: Bool {
         switch self {
         case .notSignedIn, .transport: true
-        case .server(let status, _, _, _):
-            !(400...499 ~= status) || [401, 408, 429].contains(status)
+        case .server: !isRefusalForGood
         case .decoding: false
         }
+    }
+
+    /// Whether the server has said a no that stands.
+    var isRefusalForGood: Bool {
+        guard case .server(let status, _, _, _) = self else { return false }
+        return 400...499 ~= status && ![401, 408, 429].contains(status)
     }
 }
 

@@ -1,3 +1,4 @@
+internal import ClientTransport
 internal import Foundation
 
 /// Goes on with a ride whose app was ended by the system.

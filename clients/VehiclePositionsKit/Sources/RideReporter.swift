@@ -1,3 +1,4 @@
+internal import ClientTransport
 internal import Foundation
 
 #if canImport(CoreLocation)
@@ -9,6 +10,8 @@ internal import CoreLocation
 /// One ride runs at a time. A ride ends by the host's call, by the server's word, or by itself: at
 /// the destination, after standing still, after its longest duration, or when positions or the
 /// network fail. Nothing but a random installation id identifies the rider.
+///
+/// A ride keeps its reporter alive: one that the host lets go of goes on to one of these ends.
 public actor RideReporter {
     /// Events a host has not read yet; beyond that the oldest go, never the last.
     static let eventLimit = 1024
@@ -20,8 +23,10 @@ public actor RideReporter {
     let clock: any RideClock
     var ride: Ride?
 
-    let starts = StartQueue()
+    let starts = TurnQueue()
     private var rideCount = 0
+    /// Ends that the host asked for, so that a start under way hears of one.
+    private(set) var endCount = 0
 
     /// Makes a reporter from its parts.
     ///
@@ -61,19 +66,20 @@ public actor RideReporter {
     /// - Parameter trip: The trip the rider is aboard.
     /// - Returns: What happens on the ride, from its registration on.
     /// - Throws: ``RideError`` when the server refuses or cannot be reached, `CancellationError`
-    ///   when the task is cancelled; no ride runs then.
+    ///   when the task is cancelled or ``end(reason:)`` is called meanwhile; no ride runs then.
     public func start(_ trip: TripDescriptor) async throws -> AsyncStream<RideEvent> {
+        let ends = endCount
         try await starts.enter()
         defer { starts.leave() }
-        try Task.checkCancellation()
+        try checkIsWanted(ends)
         if let ride { await finish(ride.number, .superseded) }
-        try Task.checkCancellation()
+        try checkIsWanted(ends)
         let (stream, events) = Self.makeEvents()
         do {
             let started = try await authorized(announcingTo: events) { [client] token in
                 try await client.startRide(trip, token: token) { self.abandon($0) }
             }
-            if Task.isCancelled {
+            if Task.isCancelled || ends != endCount {
                 abandon(started.address)
                 throw CancellationError()
             }
@@ -85,13 +91,14 @@ public actor RideReporter {
         }
     }
 
-    /// Ends the running ride; does nothing when none runs.
+    /// Ends the running ride, or the start that is under way; does nothing when there is neither.
     ///
     /// The last positions and the end call get ten seconds together; what is slower goes on in the
     /// background while this returns.
     ///
     /// - Parameter reason: What the server is told.
     public func end(reason: RideEndReason = .userRequested) async {
+        endCount += 1
         guard let ride else { return }
         await finish(ride.number, reason)
     }
@@ -107,6 +114,11 @@ public actor RideReporter {
         try await authorized(announcingTo: nil) { [client] token in
             try await client.tripStatus(tripID: tripID, startDate: startDate, token: token)
         }
+    }
+
+    /// Throws when nobody waits for a start any more.
+    private func checkIsWanted(_ ends: Int) throws(CancellationError) {
+        if Task.isCancelled || ends != endCount { throw CancellationError() }
     }
 
     // MARK: - Registration

@@ -53,7 +53,7 @@ extension CompanionAPI {
         Fix(
             latitude: reading.coordinate.latitude,
             longitude: reading.coordinate.longitude,
-            accuracyMeters: reading.accuracyMeters,
+            accuracyMeters: reading.accuracyMeters.flatMap { $0.isFinite ? $0 : nil },
             timestampMs: reading.measuredAt.milliseconds
         )
     }
@@ -116,18 +116,44 @@ extension CompanionAPI {
         occurredAt instant: Date,
         id: EventID
     ) async throws -> CircleEvent? {
+        let response = try await send(kind, at: place, in: circle, occurredAt: instant, id: id)
+        return response.status == 204 ? nil : try WireCoding.read(response)
+    }
+
+    /// Tells a circle of an arrival or departure, as ``postEvent(_:at:in:occurredAt:id:)`` does.
+    ///
+    /// - Returns: Whether the circle has been told. That the server took the event is in the status;
+    ///   an answer that cannot be read changes nothing about it.
+    /// - Throws: ``CompanionError``.
+    func announce(
+        _ kind: CrossingKind,
+        at place: PlaceID,
+        in circle: GroupID,
+        occurredAt instant: Date,
+        id: EventID
+    ) async throws -> Bool {
+        let response = try await send(kind, at: place, in: circle, occurredAt: instant, id: id)
+        return response.status != 204
+    }
+
+    private func send(
+        _ kind: CrossingKind,
+        at place: PlaceID,
+        in circle: GroupID,
+        occurredAt instant: Date,
+        id: EventID
+    ) async throws -> CompanionResponse {
         let body = Event(
             placeId: place,
             kind: kind,
             timestampMs: instant.milliseconds,
             clientEventId: id
         )
-        let response = try await call(
+        return try await call(
             "POST",
             "/api/circles/\(circle)/events",
             body: try WireCoding.body(body)
         )
-        return response.status == 204 ? nil : try WireCoding.read(response)
     }
 
     /// Arrivals and departures in a circle, the caller's own included, in the server's order.

@@ -5,8 +5,8 @@ internal import Foundation
 ///
 /// Each call takes a token from the session; one that the server refuses is replaced once, and the
 /// call is sent once more. No call is repeated otherwise: repeating is the caller's decision. A
-/// call without an answer fails after 20 s; in a task that is cancelled each throws
-/// `CancellationError`.
+/// call without an answer fails after 20 s, as does one for which the session has no token for so
+/// long; in a task that is cancelled each throws `CancellationError` at once.
 public struct CompanionAPI: Sendable {
     /// A call without an answer for this long has failed; the kit's own transport gives up before.
     static let callTimeout = Duration.seconds(20)
@@ -119,7 +119,14 @@ public struct CompanionAPI: Sendable {
         replacing refused: String?,
         in state: SessionState
     ) async throws -> String {
-        let token = try await session.token(replacing: refused)
+        let token: BearerToken
+        do {
+            token = try await clock.deadline(Self.callTimeout).run { [session] in
+                try await session.token(replacing: refused)
+            }
+        } catch is Deadline.Passed {
+            throw CompanionError.transport("there is no token to call with")
+        }
         guard await session.state() == state else { throw CompanionError.notSignedIn }
         return token.text
     }

@@ -23,6 +23,8 @@ public actor AccountSession: SessionProvider {
     private let clock: any CompanionClock
     private var stored: Stored?
     private var epoch = 0
+    /// Whether nobody has signed in or out here yet, so that the store knows best.
+    private var isAsStored = true
     private var refresh: Task<Stored, any Error>?
 
     /// Makes a session, signed in if the store says so.
@@ -43,7 +45,20 @@ public actor AccountSession: SessionProvider {
     }
 
     /// Who is signed in now.
-    public func state() -> SessionState { SessionState(epoch: epoch, account: stored?.account) }
+    public func state() -> SessionState {
+        recall()
+        return SessionState(epoch: epoch, account: stored?.account)
+    }
+
+    /// Looks once more for who was signed in: the system may launch an app before the phone is
+    /// unlocked for the first time, and the keychain gives nothing until then.
+    private func recall() {
+        guard isAsStored, stored == nil,
+            let found = store.value(Stored.self, for: Self.key)
+        else { return }
+        epoch += 1
+        stored = found
+    }
 
     // MARK: - In and out
 
@@ -84,6 +99,7 @@ public actor AccountSession: SessionProvider {
 
     /// Signs out; the server hears of it if it can be reached.
     public func signOut() async {
+        recall()
         guard let stored else { return }
         end()
         var token = stored.accessToken
@@ -130,6 +146,7 @@ public actor AccountSession: SessionProvider {
     /// - Returns: A token.
     /// - Throws: ``CompanionError``.
     public func token(replacing refused: String?) async throws -> BearerToken {
+        recall()
         guard let stored else { throw CompanionError.notSignedIn }
         let life = stored.expiresAt.timeIntervalSince(clock.now)
         guard stored.accessToken == refused || life < Self.margin.seconds else {
@@ -186,11 +203,13 @@ public actor AccountSession: SessionProvider {
     }
 
     private func keep(_ fresh: Stored) {
+        isAsStored = false
         stored = fresh
         store.setValue(fresh, for: Self.key)
     }
 
     private func end() {
+        isAsStored = false
         epoch += 1
         stored = nil
         store.set(nil, for: Self.key)

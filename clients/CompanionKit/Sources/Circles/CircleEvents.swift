@@ -1,3 +1,4 @@
+internal import ClientTransport
 public import Foundation
 
 /// Announces one person's arrivals and departures, each once (seed section 8).
@@ -10,7 +11,7 @@ public actor CircleEvents {
     private let api: CompanionAPI
     private let store: any CompanionStore
     private let key: String
-    private let queue = SerialQueue()
+    private let queue = TurnQueue()
     private var memory: CircleMemory
 
     /// Makes the announcer of one account.
@@ -87,7 +88,8 @@ public actor CircleEvents {
     ///
     /// - Parameter circles: The circles that may be told.
     public func dropPending(except circles: Set<GroupID>) async {
-        await queue.run { await self.keepPending(of: circles) }
+        // A caller who is cancelled meanwhile gets no further; the next one drops them.
+        try? await queue.run { await self.keepPending(of: circles) }
     }
 
     // MARK: - Alone
@@ -119,16 +121,16 @@ public actor CircleEvents {
         var stalled: Set<GroupID> = []
         for event in memory.pending where !stalled.contains(event.circleID) {
             do {
-                let answer = try await api.postEvent(
+                let wasAnnounced = try await api.announce(
                     event.kind,
                     at: event.placeID,
                     in: event.circleID,
                     occurredAt: event.occurredAt,
                     id: event.id
                 )
-                memory.settle(event, wasAnnounced: answer != nil)
-                if answer != nil { announced.insert(event.id) }
-            } catch let error as CompanionError where !error.isWorthRepeating {
+                memory.settle(event, wasAnnounced: wasAnnounced)
+                if wasAnnounced { announced.insert(event.id) }
+            } catch let error as CompanionError where error.isRefusalForGood {
                 memory.settle(event, wasAnnounced: false)
                 memory.suppress(event, because: .refused)
             } catch is CancellationError {

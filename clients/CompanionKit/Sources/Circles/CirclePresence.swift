@@ -1,3 +1,4 @@
+internal import ClientTransport
 public import Foundation
 
 /// A circle member's tick: tells where the phone is and decides what was entered and left (spec 4.2).
@@ -24,7 +25,7 @@ public actor CirclePresence {
     private var evaluators: [GroupID: GeofenceEvaluator] = [:]
     private var interval = CirclePresence.activeInterval
     private var announcer: (account: AccountID, events: CircleEvents)?
-    private let ticks = SerialQueue()
+    private let ticks = TurnQueue()
 
     /// The places nearby, for the system's geofences; their crossings go to ``events()``.
     public private(set) var gateCandidates: [GateCandidate] = []

@@ -54,6 +54,8 @@ public actor CircleNotifications {
     private let delivery: any NotificationDelivery
     private let clock: any CompanionClock
     private var circles: (account: AccountID, groups: [CompanionGroup])?
+    /// What was written last: a store that takes nothing would tell everything again and again.
+    private var latest: (account: AccountID, told: Told)?
 
     /// Makes a teller.
     ///
@@ -244,10 +246,12 @@ public actor CircleNotifications {
     }
 
     private func told(_ account: AccountID) -> Told {
-        store.value(Told.self, for: Self.key(account)) ?? Told()
+        if let latest, latest.account == account { return latest.told }
+        return store.value(Told.self, for: Self.key(account)) ?? Told()
     }
 
     private func keep(_ told: Told, _ account: AccountID) {
+        latest = (account, told)
         store.setValue(told, for: Self.key(account))
     }
 

@@ -3,7 +3,7 @@ public import Observation
 /// The live relay for a user interface: what it shows, and the few things a screen does with it.
 ///
 /// It runs the relay while something is followed, and passes positions on while that is a convoy.
-/// Circles get theirs from ``CircleSync``, by minutes.
+/// Circles get theirs from ``CircleSync``, by minutes. A relay has one client, and nobody else runs it.
 @MainActor
 @Observable
 public final class ConvoyLiveClient {
@@ -111,18 +111,19 @@ public final class ConvoyLiveClient {
         guard running == nil else { return }
         isRunning = true
         running = Task { [weak self, relay] in
-            _ = try? await relay.run()
-            await self?.ended()
+            let hasRun = (try? await relay.run()) != nil
+            await self?.ended(hasRun)
         }
     }
 
-    private func ended() async {
+    private func ended(_ hasRun: Bool) async {
         running = nil
         isRunning = false
         sharing?.cancel()
         sharing = nil
-        // Something may have been followed while the last run was on its way out.
-        if !isStopping { await adjust(stopCount) }
+        // Something may have been followed while the last run was on its way out. A relay that
+        // somebody else runs would turn the next one away as well, and as fast.
+        if hasRun, !isStopping { await adjust(stopCount) }
     }
 
     private func show(_ snapshot: RelaySnapshot) {
@@ -135,7 +136,7 @@ public final class ConvoyLiveClient {
 
     private nonisolated static func share(_ hub: LocationHub, _ relay: ConvoyRelay) async {
         let sink = await hub.attach(every: LocationHub.convoyInterval)
-        for await fix in sink.fixes { await relay.sendLocation(fix.reading) }
+        for await fix in sink.fixes { await relay.sendLocationWhenDue(fix.reading) }
         await hub.detach(sink)
     }
 }

@@ -98,6 +98,11 @@ public final class CoreLocationFeed: NSObject, LocationFeed, CLLocationManagerDe
         }
     }
 
+    /// Begins again once the person allows positions: a start before that may have come to nothing.
+    public func locationManagerDidChangeAuthorization(_ manager: CLLocationManager) {
+        Task { @MainActor in self.manager?.startUpdatingLocation() }
+    }
+
     /// Takes note of nothing: the system tries again by itself, and the app asks for permission.
     public func locationManager(_ manager: CLLocationManager, didFailWithError error: any Error) {}
 }

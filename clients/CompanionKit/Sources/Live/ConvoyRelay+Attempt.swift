@@ -3,6 +3,8 @@ internal import Foundation
 
 /// One connection of the relay's client, from its token to its end.
 extension ConvoyRelay {
+    static let silence = RelayError.failed("The server does not answer")
+
     /// Connects and listens until the connection ends.
     ///
     /// - Returns: Whether it had worked, so that the next pause may be short.
@@ -19,7 +21,12 @@ extension ConvoyRelay {
                 return false
             }
             connectionCount += 1
-            live = Live(number: connectionCount, connection: connection, token: token)
+            live = Live(
+                number: connectionCount,
+                connection: connection,
+                openedAtUptime: clock.uptime,
+                token: token
+            )
         } catch {
             note(error, token)
             return false
@@ -59,7 +66,7 @@ extension ConvoyRelay {
         do {
             return try await waiting.value
         } catch is Deadline.Passed {
-            throw RelayError.failed("The server does not answer")
+            throw Self.silence
         }
     }
 

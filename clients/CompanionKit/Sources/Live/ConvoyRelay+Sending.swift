@@ -6,15 +6,30 @@ extension ConvoyRelay {
     ///
     /// - Parameter reading: Where.
     /// - Returns: Whether it went out: not while there is no connection, nor sooner than 2 s after
-    ///   the last one.
+    ///   the last one, nor from a place that is not on Earth.
     @discardableResult
     public func sendLocation(_ reading: LocationReading) async -> Bool {
         await checkSession()
+        guard reading.coordinate.isOnEarth else { return false }
         let now = clock.uptime
         if let last = lastSentAtUptime, now - last < Self.sendInterval { return false }
         guard live != nil, state.isConnected else { return false }
         lastSentAtUptime = now
         return await send(.location(reading))
+    }
+
+    /// Tells where this phone is; a reading that comes a little too soon waits until it is due.
+    ///
+    /// Readings come each second, give or take: one that came a millisecond short of two seconds
+    /// and were dropped would make four of them.
+    func sendLocationWhenDue(_ reading: LocationReading) async {
+        if let last = lastSentAtUptime {
+            let early = last + Self.sendInterval - clock.uptime
+            if early > .zero, early < Self.sendInterval / 5 {
+                do { try await clock.sleep(for: early) } catch { return }
+            }
+        }
+        await sendLocation(reading)
     }
 
     // MARK: - Votes
@@ -94,7 +109,8 @@ extension ConvoyRelay {
 
     // MARK: - Housekeeping
 
-    /// Hides peers whose time is up, notices a change of session, keeps the token fresh.
+    /// Hides peers whose time is up, notices a change of session and a relay that confirms nothing,
+    /// keeps the token fresh.
     func keepHouse() async {
         while !Task.isCancelled {
             do { try await clock.sleep(for: Self.housekeepingInterval) } catch { return }
@@ -103,7 +119,17 @@ extension ConvoyRelay {
             publish()
             await closeFinishedSpin()
             await renewToken()
+            await giveUpUnconfirmed()
         }
+    }
+
+    /// A relay drops joins that come too fast, and answers none of them.
+    private func giveUpUnconfirmed() async {
+        guard let live, !state.isConnected,
+            clock.uptime - live.openedAtUptime >= Self.openTimeout
+        else { return }
+        state.lastError = RelayError.message(of: Self.silence)
+        await live.connection.close()
     }
 }
 

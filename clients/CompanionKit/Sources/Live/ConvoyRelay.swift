@@ -14,7 +14,8 @@ public actor ConvoyRelay {
     static let tokenMargin = Duration.seconds(60)
     /// Between two tries to replace it.
     static let tokenRetryInterval = Duration.seconds(10)
-    /// A token or a connection that cannot be had for this long fails the attempt.
+    /// A token or a connection that cannot be had, or that confirms no group, for this long fails
+    /// the attempt.
     static let openTimeout = Duration.seconds(20)
     /// Pieces of voice that wait for a slow player.
     static let voiceLimit = 32
@@ -26,6 +27,7 @@ public actor ConvoyRelay {
         /// Tells a connection from the one before it.
         let number: Int
         let connection: any RelayConnection
+        let openedAtUptime: Duration
         var token: BearerToken
         /// Groups whose join went out.
         var joined: Set<GroupID> = []
@@ -134,7 +136,8 @@ public actor ConvoyRelay {
     /// Keeps the connection until ``stop()``, cancellation, or nothing is followed any more.
     ///
     /// A run ends in time whatever the socket does: what cannot be opened is given up after 20 s,
-    /// what cannot be sent after 10 s, what does not close is left to itself after 3 s.
+    /// what cannot be sent after 10 s, what does not close is left to itself after 3 s. A connection
+    /// on which the relay confirms no group for 20 s is tried anew.
     ///
     /// - Throws: ``RelayError/alreadyRunning`` when it runs already, and nothing else: whatever
     ///   goes wrong is shown and tried again.

@@ -13,7 +13,7 @@ enum OutboundFrame: Sendable, Equatable {
     /// A fresh token, so that the socket outlives the one it was opened with.
     case authenticate(String)
 
-    /// The frame as the wire has it; what is unknown is left out, never null.
+    /// The frame as the wire has it; what is unknown, or no number, is left out, never null.
     var text: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -54,18 +54,22 @@ enum OutboundFrame: Sendable, Equatable {
         var members = coordinate(reading.coordinate)
         members["type"] = .text("location")
         members["ts"] = .integer(reading.measuredAt.milliseconds)
-        members["accuracyM"] = reading.accuracyMeters.map { .number($0) }
-        members["headingDeg"] = reading.headingDegrees.map { .number($0) }
-        members["speedKmh"] = reading.speedKilometersPerHour.map { .number($0) }
+        members["accuracyM"] = number(reading.accuracyMeters)
+        members["headingDeg"] = number(reading.headingDegrees)
+        members["speedKmh"] = number(reading.speedKilometersPerHour)
         return members
     }
 
     private static func candidate(_ candidate: SpinCandidate) -> JSONValue {
         var members = coordinate(candidate.coordinate)
-        members["distanceM"] = candidate.distanceMeters.map { .number($0) }
-        members["durationS"] = candidate.durationSeconds.map { .number($0) }
+        members["distanceM"] = number(candidate.distanceMeters)
+        members["durationS"] = number(candidate.durationSeconds)
         members["name"] = candidate.name.map { .text($0) }
         return .object(members)
+    }
+
+    private static func number(_ value: Double?) -> JSONValue? {
+        value.flatMap { $0.isFinite ? .number($0) : nil }
     }
 
     private static func coordinate(_ coordinate: Coordinate) -> [String: JSONValue] {

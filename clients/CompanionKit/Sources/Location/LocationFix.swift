@@ -31,6 +31,9 @@ public struct LocationReading: Sendable, Equatable {
 
 /// A position whose age can be told whatever happens to the wall clock.
 public struct LocationFix: Sendable, Equatable {
+    /// No delivery took longer than these seconds, decades; a lag beyond them is no time at all.
+    private static let longestLag = 1e9
+
     /// What the system said.
     public var reading: LocationReading
     /// The uptime at which it was measured.
@@ -48,7 +51,7 @@ public struct LocationFix: Sendable, Equatable {
     ///   - uptime: The uptime at receipt.
     public init(_ reading: LocationReading, receivedAt now: Date, uptime: Duration) {
         self.reading = reading
-        let lag = max(0, now.timeIntervalSince(reading.measuredAt))
+        let lag = min(max(0, now.timeIntervalSince(reading.measuredAt)), Self.longestLag)
         measuredAtUptime = uptime - .seconds(lag)
     }
 

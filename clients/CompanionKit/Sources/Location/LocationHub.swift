@@ -21,7 +21,8 @@ public actor LocationHub {
     /// One consumer of the stream.
     public struct Sink: Sendable {
         let number: Int
-        /// The fixes, until ``LocationHub/detach(_:)``; the newest alone waits for a slow reader.
+        /// The fixes, until ``LocationHub/detach(_:)`` or the hub's end; the newest alone waits for a
+        /// slow reader.
         public let fixes: AsyncStream<LocationFix>
     }
 
@@ -78,7 +79,10 @@ public actor LocationHub {
         adjust()
     }
 
-    deinit { subscription?.cancel() }
+    deinit {
+        subscription?.cancel()
+        for outlet in outlets.values { outlet.continuation.finish() }
+    }
 
     // MARK: - The stream
 

@@ -90,13 +90,14 @@ private final class URLSessionRelayConnection: NSObject, RelayConnection, Sendab
     init(_ request: URLRequest) { self.request = request }
 
     func open() async throws {
+        try Task.checkCancellation()
         let session = URLSession(configuration: .ephemeral, delegate: self, delegateQueue: nil)
         let task = session.webSocketTask(with: request)
         task.maximumMessageSize = URLSessionRelaySocket.frameLimitBytes
         // The request's own timeout would count on while the connection is quiet.
         let deadline = Task {
             try await Task.sleep(for: URLSessionRelaySocket.upgradeTimeout)
-            task.cancel()
+            giveUp(because: RelayError.failed("The server does not answer"))
         }
         defer { deadline.cancel() }
         try await withTaskCancellationHandler {
@@ -107,10 +108,11 @@ private final class URLSessionRelayConnection: NSObject, RelayConnection, Sendab
                     state.opening = continuation
                 }
                 task.resume()
-                if Task.isCancelled { task.cancel() }
+                // A cancellation that came before had nothing to give up yet.
+                if Task.isCancelled { giveUp(because: CancellationError()) }
             }
         } onCancel: {
-            task.cancel()
+            giveUp(because: CancellationError())
         }
         Task { [weak self] in
             while true {
@@ -118,6 +120,13 @@ private final class URLSessionRelayConnection: NSObject, RelayConnection, Sendab
                 guard let self, self.ping() else { return }
             }
         }
+    }
+
+    /// Ends an upgrade that is under way, without waiting for the session's word.
+    private func giveUp(because error: any Error) {
+        guard let opening = takeOpening() else { return }
+        state.withLock { $0.task }?.cancel()
+        opening.resume(throwing: error)
     }
 
     /// Notices a network that is gone without a word.

@@ -1,7 +1,9 @@
 internal import Synchronization
 
-/// Lets starts through one at a time, in order; one that is cancelled while waiting leaves the queue.
-final class StartQueue: Sendable {
+/// Lets callers through one at a time, in order, over their waits.
+///
+/// One that is cancelled while it waits leaves the queue at once: whoever has the turn may need long.
+package final class TurnQueue: Sendable {
     private struct State {
         var isBusy = false
         var nextID = 0
@@ -10,10 +12,24 @@ final class StartQueue: Sendable {
 
     private let state = Mutex(State())
 
+    /// Makes a queue in which nobody waits.
+    package init() {}
+
+    /// Runs work alone.
+    ///
+    /// - Throws: `CancellationError` when cancelled before its turn, or what the work throws.
+    package func run<Value: Sendable>(
+        _ work: @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try await enter()
+        defer { leave() }
+        return try await work()
+    }
+
     /// Waits for its turn.
     ///
     /// - Throws: `CancellationError` when cancelled meanwhile; the turn is not taken then.
-    func enter() async throws {
+    package func enter() async throws {
         let id = state.withLock { state in
             state.nextID += 1
             return state.nextID
@@ -42,7 +58,7 @@ final class StartQueue: Sendable {
     }
 
     /// Ends the turn.
-    func leave() {
+    package func leave() {
         let next = state.withLock { state in
             guard !state.waiting.isEmpty else {
                 state.isBusy = false

@@ -44,7 +44,14 @@ struct RunningStream: Sendable {
             access: .anyone,
             includesAgency: false
         ).endpoint
-        let server = try HTTPServer(endpoints: [endpoint], metrics: metrics)
+        var configuration = HTTPServerConfiguration()
+        // On a busy machine a test's own reader may take nothing for longer than is allowed elsewhere.
+        configuration.streamStallLimit = .seconds(300)
+        let server = try HTTPServer(
+            endpoints: [endpoint],
+            configuration: configuration,
+            metrics: metrics
+        )
         let port = try server.start()
         let running = RunningStream(port: port, publisher: publisher, hub: hub, metrics: metrics)
         let outcome: Result<Void, any Error>

@@ -42,6 +42,9 @@ extension EndToEnd.People {
             // While it runs.
             let saved = try Self.run("backup", backup, on: old.folder)
             try #require(saved.status == 0, "\(saved.output)")
+            let twice = try Self.run("backup", backup, on: old.folder)
+            #expect(twice.status == 1)
+            #expect(twice.output.contains("backup: \(backup) cannot be made, or is there already"))
             try await old.stop()
 
             // Another server, which has never seen our roles.

@@ -13,7 +13,7 @@ struct CapacityTable {
     ///
     /// - Throws: When the page no longer has a row that is quoted here.
     func lines() throws -> String {
-        let batch = try measured("bench ingest", "at ordinary priority: CPU of ours")
+        let batch = try measured("bench ingest", "CPU of ours for a batch")
         let batches = 1_000_000 / (try number(batch))
         let build = 10 * (try number(measured("bench feed", "build and encode")))
         let gzip = try number(measured("bench feed", "gzip, made once for a feed, off the loop"))
@@ -23,7 +23,7 @@ struct CapacityTable {
             | What | Measured |
             |---|---|
             | batches of 12 points, HTTP to commit, in one core of ingest and verifier | \(batch), so \(rounded(batches)) a second: \(rounded(5 * batches)) riders at one batch in 5 s |
-            | the same with one ingest and one verifier, beside their database and the phones on two cores | \(try measured("bench ingest", "at ordinary priority: one verifier")) |
+            | the same with one ingest and one verifier, beside their database and the phones on two cores | \(try measured("bench ingest", "one verifier")) |
             | a feed of 10,000 vehicles, built and compressed each second | \(Int((build + gzip).rounded())) ms of each second |
             | answers of the feed without news (304) | \(try measured("bench feed", "304")) a second of CPU |
             | whole feeds, 668 kB each | \(try measured("bench feed", "whole body, 668 kB, in bytes")) a second of CPU |

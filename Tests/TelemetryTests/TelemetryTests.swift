@@ -105,4 +105,17 @@ import Testing
                 """
         )
     }
+
+    @Test func `a help of two lines is one`() {
+        let metrics = Metrics()
+        metrics.counter("a_total", help: "One\nand \\ two.").add()
+        #expect(
+            metrics.rendered() == """
+                # HELP a_total One\\nand \\\\ two.
+                # TYPE a_total counter
+                a_total 1
+
+                """
+        )
+    }
 }

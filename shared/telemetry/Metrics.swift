@@ -73,7 +73,9 @@ public final class Metrics: Sendable {
         let families = families.withLock { $0 }
         var text = ""
         for (name, family) in families.sorted(by: { $0.key < $1.key }) {
-            text += "# HELP \(name) \(family.help)\n# TYPE \(name) \(family.kind)\n"
+            // A help of two lines would make a sample of the second, and Prometheus refuse the whole.
+            let help = family.help.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
+            text += "# HELP \(name) \(help)\n# TYPE \(name) \(family.kind)\n"
             for series in family.series { text += series.read(name, series.labels) }
         }
         return text

@@ -55,18 +55,8 @@ struct Script {
         on journey: Journey = journey,
         _ random: inout SeededGenerator
     ) -> [Point] {
-        let times = stride(from: phase, to: seconds, by: Int64.Stride(interval))
-        return points(at: Array(times), on: journey, &random)
-    }
-
-    /// The points of some times.
-    func points(
-        at times: [Int64],
-        on journey: Journey,
-        _ random: inout SeededGenerator
-    ) -> [Point] {
         var points: [Point] = []
-        for time in times {
+        for time in stride(from: phase, to: seconds, by: Int64.Stride(interval)) {
             let place = journey.trip.shape.point(at: along(Double(time)))
             points.append(
                 Point(

@@ -43,33 +43,6 @@ import Transit
         #expect(!findings(bus, Script(noise: 5)).contains(.motion))
     }
 
-    @Test func `who boards later need not show it again`() {
-        let first = Script(noise: 5, accuracy: Self.varied, along: Script.bus)
-        var random = SeededGenerator(seed: 2)
-        let early = Script.evidence(first.points(seconds: 120, &random))
-        let late = Script.evidence(
-            Script(phase: 107, noise: 5, accuracy: Self.varied, along: Script.bus)
-                .points(seconds: 120, &random)
-        )
-        #expect(WitnessFindings(early, late).areIndependent)
-        #expect(WitnessFindings(late, late).contains(.motion))
-    }
-
-    @Test(arguments: [0.0, 2, 8])
-    func `driving the timetable is noticed although its speed changes`(noise: Double) throws {
-        let family = try #require(ScriptFamily.steady.last)
-        var random = SeededGenerator(seed: 7)
-        var script = family.script(0, &random)
-        script.noise = noise
-        let points = script.points(seconds: 800, on: family.journey, &random)
-        let evidence = Script.evidence(points, on: family.journey)
-        #expect(evidence.trace.traits.contains(.movedUnevenly))
-        let findings = WitnessFindings(evidence, evidence)
-        #expect(findings.contains(.timetable))
-        #expect(!findings.areIndependent)
-        #expect(!findings.contains(.motion))
-    }
-
     static let accuracies: [(@Sendable (Int) -> Double?, Bool)] = [
         ({ _ in 8 }, true), ({ _ in nil }, true), ({ $0 == 20 ? 9 : 8 }, false),
         ({ $0 == 0 ? nil : 8 }, false),
@@ -181,14 +154,14 @@ import Transit
     // MARK: - What follows
 
     static let decisions: [(WitnessFindings, Bool)] = [
-        ([], true), (.lockstep, true), (.residuals, true), (.accuracy, true),
-        ([.install, .address], true), ([.accuracy, .install, .address], true),
-        ([.lockstep, .residuals], false), ([.residuals, .accuracy], false),
-        ([.lockstep, .accuracy], false), (.motion, false), (.timetable, false), (.replay, false),
+        ([], true), (.lockstep, true), (.residuals, true), (.motion, true), (.accuracy, true),
+        ([.install, .address], true), ([.motion, .install, .address], true),
+        ([.lockstep, .residuals], false), ([.motion, .accuracy], false),
+        ([.lockstep, .accuracy], false), ([.residuals, .motion], false), (.replay, false),
     ]
 
     @Test(arguments: decisions)
-    func `steady movement, a replay or two checks of reporting refuse a pair`(
+    func `two checks of movement or a replay refuse a pair`(
         findings: WitnessFindings,
         independent: Bool
     ) {
@@ -227,7 +200,7 @@ import Transit
                 accuracy: Self.varied,
                 along: Script.bus
             )
-            return Script.evidence(script.points(seconds: 120, &random), origin: origin)
+            return Script.evidence(script.points(seconds: 20, &random), origin: origin)
         }
         let findings = WitnessFindings(riders[0], riders[1])
         #expect(findings.contains([.address, .install]))
@@ -251,7 +224,7 @@ import Transit
         var random = SeededGenerator(seed: 6)
         let bus = Script(noise: 5, accuracy: Self.varied, along: Script.bus)
         let trace = Script.evidence(bus.points(seconds: 300, &random)).trace
-        #expect(trace.traits == [.movedUnevenly, .accuracyVaried, .leftTimetable])
+        #expect(trace.traits == [.movedUnevenly, .accuracyVaried])
         let restored = WitnessTrace(WitnessTrace.Traits(rawValue: trace.traits.rawValue))
         #expect(
             WitnessFindings(WitnessEvidence(restored), WitnessEvidence(restored)).isEmpty

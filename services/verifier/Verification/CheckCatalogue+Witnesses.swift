@@ -4,7 +4,7 @@ extension CheckCatalogue {
         witness(
             .lockstep,
             title: "Two riders report at the same seconds",
-            effect: reporting,
+            effect: movement,
             reason:
                 "Phones take their fixes when they can; one program for many rides takes them all at once.",
             measure:
@@ -17,7 +17,7 @@ extension CheckCatalogue {
         witness(
             .residuals,
             title: "Two riders lie equally far from the shape, point by point",
-            effect: reporting,
+            effect: movement,
             reason: "Noise of two receivers differs; one trace with two clocks does not.",
             measure: "neighbouring points whose distances from the shape differ by at most "
                 + "witnessResidualMeters, at least witnessResidualPoints; those nearer than "
@@ -28,36 +28,21 @@ extension CheckCatalogue {
         witness(
             .motion,
             title: "Two riders both move too evenly",
-            effect: decisive,
+            effect: movement,
             reason:
                 "Traffic and stops change a vehicle's speed slowly and by much; a script keeps its "
                 + "speed and adds noise.",
             measure:
                 "metres from constant speed over 16 points, at least witnessMotionMeters, of which "
                 + "jumps to and fro at most witnessMotionJumps, or at least witnessMotionSureMeters; "
-                + "once is enough for a ride, and one of the two rides for both",
-            commonMistake: "The first minute or two after two riders board at once.",
-            remedy: "None needed: the next stop settles it, and who boards later need not wait.",
-            decision: movementDecision
-        ),
-        witness(
-            .timetable,
-            title: "Two riders leave constant speed only as the timetable does",
-            effect: decisive,
-            reason:
-                "Traffic delays a vehicle and lets it catch up; a script that drives the timetable is "
-                + "always as late as before.",
-            measure:
-                "seconds behind the schedule over 16 points, less a steady gain or loss, times the "
-                + "speed: metres with the limits of witness.motion, from when that has passed",
-            commonMistake: "A tram on its own track, for a few minutes.",
-            remedy: "None needed: the next delay settles it.",
-            decision: movementDecision
+                + "once is enough for a ride",
+            commonMistake: "A bus that stands, and the first minute or two of every ride.",
+            remedy: "None needed: alone it refuses nobody, and the next stop settles it."
         ),
         witness(
             .constantAccuracy,
             title: "The accuracy of two riders never changes",
-            effect: reporting,
+            effect: movement,
             reason:
                 "Receivers revise what they can promise; a script repeats one number or sends none.",
             measure: "whether the reported accuracy of either changed since the start",
@@ -96,10 +81,8 @@ extension CheckCatalogue {
         ),
     ]
 
-    private static let reporting =
-        "two of the three checks of reporting together make the two one witness"
-    private static let decisive = "the two are one witness until one of them differs"
-    private static let movementDecision = "decision 0076"
+    private static let movement =
+        "two of the four checks of movement together make the two one witness"
 
     private static func witness(
         _ id: CheckID,
@@ -108,8 +91,7 @@ extension CheckCatalogue {
         reason: String,
         measure: String,
         commonMistake: String,
-        remedy: String,
-        decision: String = "decision 0072"
+        remedy: String
     ) -> Check {
         Check(
             id: id,
@@ -117,7 +99,7 @@ extension CheckCatalogue {
             effect: effect,
             reason: reason,
             measure: measure,
-            source: "the seed's risk of colluding devices (section 7), \(decision)",
+            source: "the seed's risk of colluding devices (section 7), decision 0072",
             commonMistake: commonMistake,
             remedy: remedy,
             control: CheckControl(

@@ -40,8 +40,6 @@ public enum CheckID: String, Sendable, CaseIterable {
     case residuals = "witness.residuals"
     /// Two riders both move too evenly.
     case motion = "witness.motion"
-    /// Two riders leave constant speed only as the timetable does.
-    case timetable = "witness.timetable"
     /// The accuracy of two riders never changes.
     case constantAccuracy = "witness.accuracy"
     /// Two riders went through the same places to the metre.

@@ -172,12 +172,9 @@ extension Thresholds {
             ),
             ("witnessResidualPoints", "\(witnessResidualPoints) points", "ours (decision 0072)"),
             ("witnessReplayPoints", "\(witnessReplayPoints) points", "ours (decision 0072)"),
-            ("witnessMotionMeters", "\(witnessMotionMeters) m", "ours (decisions 0072, 0076)"),
-            (
-                "witnessMotionSureMeters", "\(witnessMotionSureMeters) m",
-                "ours (decisions 0072, 0076)"
-            ),
-            ("witnessMotionJumps", "\(witnessMotionJumps)", "ours (decisions 0072, 0076)"),
+            ("witnessMotionMeters", "\(witnessMotionMeters) m", "ours (decision 0072)"),
+            ("witnessMotionSureMeters", "\(witnessMotionSureMeters) m", "ours (decision 0072)"),
+            ("witnessMotionJumps", "\(witnessMotionJumps)", "ours (decision 0072)"),
         ]
         return settable.map {
             ThresholdEntry(name: $0.0, value: $0.1, setting: $0.2, source: $0.3)

@@ -70,38 +70,29 @@ public struct WitnessFindings: OptionSet, Sendable, Hashable {
     public static let install = WitnessFindings(rawValue: 32)
     /// Their apps registered from one block of addresses.
     public static let address = WitnessFindings(rawValue: 64)
-    /// Both leave constant speed only as the timetable does.
-    public static let timetable = WitnessFindings(rawValue: 128)
 
     /// The findings by the checks' names.
     public static let checks: [(finding: WitnessFindings, check: CheckID)] = [
         (.lockstep, .lockstep), (.residuals, .residuals), (.motion, .motion),
-        (.timetable, .timetable), (.accuracy, .constantAccuracy), (.replay, .replay),
-        (.install, .install), (.address, .address),
+        (.accuracy, .constantAccuracy), (.replay, .replay), (.install, .install),
+        (.address, .address),
     ]
 
-    /// One of these is enough: whatever else differs, a program can make it differ.
-    private static let decisive: WitnessFindings = [.motion, .timetable, .replay]
-    private static let movements: [WitnessFindings] = [.lockstep, .residuals, .accuracy]
+    private static let movements: [WitnessFindings] = [.lockstep, .residuals, .motion, .accuracy]
 
     /// Whether the two count as two witnesses.
     ///
-    /// One of them must have moved as traffic makes a vehicle move, and neither may replay the other; of the
-    /// other checks of how they report two must agree. Where their apps come from never decides: a family
-    /// shares a network, and a class may install an app in one second.
+    /// Where their apps come from never decides: a family shares a network, and a class may install an
+    /// app in one second. At least two checks of how they move must agree, or one replays the other.
     public var areIndependent: Bool {
-        isDisjoint(with: Self.decisive) && Self.movements.count { contains($0) } < 2
+        !contains(.replay) && Self.movements.count { contains($0) } < 2
     }
 
     /// What the traits alone say.
     init(_ one: WitnessTrace.Traits, _ other: WitnessTrace.Traits) {
         self = []
         let traits = one.union(other)
-        if !traits.contains(.movedUnevenly) {
-            insert(.motion)
-        } else if !traits.contains(.leftTimetable) {
-            insert(.timetable)
-        }
+        if !traits.contains(.movedUnevenly) { insert(.motion) }
         if !traits.contains(.accuracyVaried) { insert(.accuracy) }
     }
 

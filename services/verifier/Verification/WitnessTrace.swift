@@ -19,8 +19,6 @@ public struct WitnessTrace: Sendable, Equatable {
         public static let movedUnevenly = Traits(rawValue: 1)
         /// The reported accuracy changed.
         public static let accuracyVaried = Traits(rawValue: 2)
-        /// The ride fell behind its timetable and caught up as a vehicle in traffic does.
-        public static let leftTimetable = Traits(rawValue: 4)
     }
 
     /// What was seen so far.
@@ -30,9 +28,7 @@ public struct WitnessTrace: Sendable, Equatable {
 
     private var next = 0
     private var seconds = SIMD16<Int64>()
-    // Metres and seconds to a hundredth at any length of a shape that a bus drives.
-    private var along = SIMD16<Float>()
-    private var delays = SIMD16<Float>()
+    private var along = SIMD16<Double>()
     private var residuals = SIMD16<Float>()
     private var places = SIMD16<UInt32>()
     private var accuracy: Double?
@@ -52,14 +48,13 @@ public struct WitnessTrace: Sendable, Equatable {
         if next + count > 0, point.accuracy != accuracy { traits.insert(.accuracyVaried) }
         accuracy = point.accuracy
         seconds[next] = point.timestamp
-        along[next] = Float(alongShape)
-        delays[next] = Float(verdict.scheduleDeviation ?? 0)
+        along[next] = alongShape
         residuals[next] = Float(verdict.distanceToShape ?? 0)
         places[next] = Self.place(point.coordinate)
         next = (next + 1) % Self.capacity
         count = min(count + 1, Self.capacity)
-        if count == Self.capacity, !traits.isSuperset(of: [.movedUnevenly, .leftTimetable]) {
-            judgeMovement(thresholds)
+        if count == Self.capacity, !traits.contains(.movedUnevenly), isUneven(thresholds) {
+            traits.insert(.movedUnevenly)
         }
     }
 
@@ -78,39 +73,16 @@ public struct WitnessTrace: Sendable, Equatable {
 
     // MARK: - One ride
 
-    /// Notes whether a full trace leaves constant speed, and if it ever did, whether it leaves the timetable.
-    private mutating func judgeMovement(_ thresholds: Thresholds) {
-        let size = Double(Self.capacity)
-        var times = SIMD16<Double>(seconds &- seconds[next])
-        times -= times.sum() / size
-        let spread = (times * times).sum()
-        guard spread > 0 else { return }
-        var places = SIMD16<Double>(along - along[next])
-        places -= places.sum() / size
-        let speed = (times * places).sum() / spread
-        if !traits.contains(.movedUnevenly) {
-            guard isUneven(places - speed * times, thresholds) else { return }
-            traits.insert(.movedUnevenly)
-        }
-        // A constant gain or loss is no traffic either: a script may drive a timetable a tenth slower.
-        var delays = SIMD16<Double>(delays)
-        delays -= delays.sum() / size
-        delays -= (times * delays).sum() / spread * times
-        if isUneven(speed * delays, thresholds) { traits.insert(.leftTimetable) }
-    }
-
-    /// Whether what is left of a movement without its steady part is much and changes slowly.
+    /// Whether the kept points leave a line of constant speed, and do so slowly or by much.
     ///
-    /// A script that adds noise to a steady movement leaves it too, but jumps to and fro about it: then the
-    /// squared differences of neighbours are about twice the squares (von Neumann's ratio). Points a minute
-    /// apart look like that in any traffic, but they are further off than noise that matches.
+    /// A script that adds noise to a constant speed leaves the line too, but jumps to and fro about it:
+    /// then the squared differences of neighbours are about twice the squares (von Neumann's ratio). Points
+    /// a minute apart look like that in any traffic, but they are further off than noise that matches.
     ///
-    /// `rest` is in metres, in the order in which a full trace lies.
-    private func isUneven(_ rest: SIMD16<Double>, _ thresholds: Thresholds) -> Bool {
+    /// For a full trace: it is asked with each point until it says yes.
+    private func isUneven(_ thresholds: Thresholds) -> Bool {
+        let rest = restFromConstantSpeed()
         let squares = (rest * rest).sum()
-        let distance = (squares / Double(Self.capacity)).squareRoot()
-        guard distance >= thresholds.witnessMotionMeters else { return false }
-        guard distance < thresholds.witnessMotionSureMeters else { return true }
         var jumps = 0.0
         var last = rest[Self.capacity - 1]
         for index in 0..<Self.capacity {
@@ -119,7 +91,22 @@ public struct WitnessTrace: Sendable, Equatable {
             // Between the newest point and the oldest there is no step.
             if index != next { jumps += jump * jump }
         }
-        return jumps <= thresholds.witnessMotionJumps * squares
+        let distance = (squares / Double(Self.capacity)).squareRoot()
+        return distance >= thresholds.witnessMotionSureMeters
+            || distance >= thresholds.witnessMotionMeters
+                && jumps <= thresholds.witnessMotionJumps * squares
+    }
+
+    /// Metres of each place of a full trace from the line of constant speed that fits best.
+    private func restFromConstantSpeed() -> SIMD16<Double> {
+        let size = Double(Self.capacity)
+        var times = SIMD16<Double>(seconds &- seconds[next])
+        var rest = along - along[next]
+        times -= times.sum() / size
+        rest -= rest.sum() / size
+        let spread = (times * times).sum()
+        let speed = spread > 0 ? (times * rest).sum() / spread : 0
+        return rest - speed * times
     }
 
     // MARK: - Two rides

@@ -188,6 +188,17 @@ import Testing
         #expect(await session.state() == SessionState(epoch: 2, account: nil))
     }
 
+    @Test func `who signs out before the phone is unlocked is not signed in by the unlocking`()
+        async throws
+    {
+        _ = try await signedIn(ScriptedTransport(.answer(200, Self.tokens(1))))
+        let locked = LockedStore(store)
+        let session = AccountSession(transport: ScriptedTransport(), store: locked, clock: clock)
+        await session.signOut()
+        locked.unlock()
+        #expect(await session.state() == SessionState(epoch: 0, account: nil))
+    }
+
     @Test func `who has signed out stays so, whatever the store keeps`() async throws {
         struct Stubborn: CompanionStore {
             let store: any CompanionStore

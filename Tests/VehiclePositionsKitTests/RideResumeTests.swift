@@ -129,6 +129,21 @@ import Testing
         #expect(try await next.uploads() == [4])
     }
 
+    @Test func `who ends the start under way goes on with no older ride either`() async throws {
+        try await leaveBehind()
+        let next = try process(later: 9)
+        await next.transport.next(.start, .deaf)
+        let start = Task { try await next.start() }
+        await next.transport.arrival(of: .start)
+        let resumption = Task { try await next.reporter.resume() }
+        for _ in 0..<100 { await Task.yield() }
+        await next.reporter.end()
+        await next.transport.release()
+        await #expect(throws: CancellationError.self) { try await start.value }
+        await #expect(throws: CancellationError.self) { try await resumption.value }
+        #expect(await next.reporter.currentState == nil)
+    }
+
     // The first process saved the ride at its sixth second.
     @Test(arguments: [(606.0, true), (607.0, false), (6.0, true), (5.0, false)])
     func `ten minutes are the limit, and a clock that was set back is none`(

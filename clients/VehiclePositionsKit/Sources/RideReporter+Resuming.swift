@@ -12,11 +12,12 @@ extension RideReporter {
     ///
     /// - Returns: What happens on the ride, beginning with `.started`; nil when there is nothing to
     ///   go on with, or a ride runs already.
-    /// - Throws: `CancellationError` when the task is cancelled meanwhile.
+    /// - Throws: `CancellationError` when the task is cancelled or ``end(reason:)`` is called meanwhile.
     public func resume() async throws -> AsyncStream<RideEvent>? {
+        let ends = endCount
         try await starts.enter()
         defer { starts.leave() }
-        try Task.checkCancellation()
+        try checkIsWanted(ends)
         guard ride == nil, let journal = configuration.journal, let data = journal.load() else {
             return nil
         }

@@ -117,7 +117,7 @@ public actor RideReporter {
     }
 
     /// Throws when nobody waits for a start any more.
-    private func checkIsWanted(_ ends: Int) throws(CancellationError) {
+    func checkIsWanted(_ ends: Int) throws(CancellationError) {
         if Task.isCancelled || ends != endCount { throw CancellationError() }
     }
 

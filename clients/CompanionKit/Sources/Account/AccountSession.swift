@@ -100,7 +100,11 @@ public actor AccountSession: SessionProvider {
     /// Signs out; the server hears of it if it can be reached.
     public func signOut() async {
         recall()
-        guard let stored else { return }
+        guard let stored else {
+            // Of a store that gives nothing yet nobody is to come back.
+            isAsStored = false
+            return store.set(nil, for: Self.key)
+        }
         end()
         var token = stored.accessToken
         if stored.expiresAt <= clock.now {

@@ -122,8 +122,11 @@ public final class ConvoyLiveClient {
         sharing?.cancel()
         sharing = nil
         // Something may have been followed while the last run was on its way out. A relay that
-        // somebody else runs would turn the next one away as well, and as fast.
-        if hasRun, !isStopping { await adjust(stopCount) }
+        // somebody else runs, or that a client of before has not let go of yet, turns the next run away
+        // as well, and as fast.
+        let count = stopCount
+        if !hasRun { try? await Task.sleep(for: .seconds(1)) }
+        if !isStopping { await adjust(count) }
     }
 
     private func show(_ snapshot: RelaySnapshot) {

@@ -125,7 +125,10 @@ private final class URLSessionRelayConnection: NSObject, RelayConnection, Sendab
     /// Ends an upgrade that is under way, without waiting for the session's word.
     private func giveUp(because error: any Error) {
         guard let opening = takeOpening() else { return }
-        state.withLock { $0.task }?.cancel()
+        let (task, session) = state.withLock { ($0.task, $0.session) }
+        task?.cancel()
+        // It holds this object as its delegate until it is told that no call follows.
+        session?.finishTasksAndInvalidate()
         opening.resume(throwing: error)
     }
 

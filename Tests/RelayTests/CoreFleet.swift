@@ -288,9 +288,15 @@ final class CoreFleet {
             } else {
                 other.core.hear(decoded, at: now)
             }
-        case .look:
+        case .look(let standstill):
             let isAway = isDatabaseAway
-            answer { core.looked(!isAway, at: self.now) { self.status[$0.account] ?? .valid } }
+            // What is answered is as it was when the look was sent.
+            let status = status
+            answer {
+                core.looked(!isAway, after: standstill, at: self.now) {
+                    status[$0.account] ?? .valid
+                }
+            }
         case .resume(let session): relay.clients.first { $0.session === session }?.pump()
         case .close(let session, let reason):
             relay.clients.first { $0.session === session }?.closed(reason)

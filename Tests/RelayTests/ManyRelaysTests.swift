@@ -141,11 +141,29 @@ import Transit
         b.join(group)
         _ = b.take()
         fleet.holdsAnswers = true
+        // The look of the first standstill knows nothing of what happens in the second.
+        fleet.stall(0, for: .seconds(1)) {}
         fleet.stall(0, for: .seconds(1)) { fleet.status[anna] = .revoked }
         a.locate(1)
         fleet.release()
         #expect(a.closeReason == .sessionEnded)
         #expect(b.takePositions() == [:])
+    }
+
+    @Test func `what lay ready before a standstill is not sent after it`() {
+        let fleet = CoreFleet()
+        let group = fleet.group([anna, ben], convoy: true)
+        let (a, b) = (fleet.client(anna), fleet.client(ben))
+        b.join(group)
+        _ = b.take()
+        b.isStopped = true
+        a.locate(1)
+        fleet.stall(0, for: .seconds(1)) {}
+        b.isStopped = false
+        fleet.settle()
+        #expect(b.takePositions() == [:])
+        a.locate(2)
+        #expect(b.takePositions() == [anna: 2])
     }
 
     @Test func `after a standstill a view of before is not enough`() {

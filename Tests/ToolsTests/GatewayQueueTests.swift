@@ -55,38 +55,6 @@ import Web
         await server.shutdown(within: .zero)
     }
 
-    @Test func `callers who send their body byte by byte hold no connection of a service`()
-        async throws
-    {
-        let endpoints = [
-            Endpoint(.post, "/api/v1/auth/login", access: .anyone, inline: { _ in .empty(204) })
-        ]
-        let server = try HTTPServer(endpoints: endpoints, configuration: HTTPServerConfiguration())
-        let behind = try server.start()
-        let port = try TestPort.free(1)[0]
-        let caddy = try RunningCaddy(caddyfile(port, behind))
-        defer { caddy.stop() }
-        try await caddy.waitUntilListening(on: port)
-
-        let head = "POST /api/v1/auth/login HTTP/1.1\r\nHost: t\r\nContent-Length: 80\r\n\r\n"
-        var slow: [RawSocket] = []
-        for _ in 0..<3 * Self.connections {
-            let socket = try await RawSocket(port: port)
-            try await socket.send(head + "{")
-            slow.append(socket)
-        }
-        for _ in 0..<20 {
-            let socket = try await RawSocket(port: port)
-            try await socket.send(head + String(repeating: " ", count: 80))
-            #expect(try await socket.response().status == 204)
-        }
-        for socket in slow {
-            try await socket.send(String(repeating: " ", count: 79))
-            #expect(try await socket.response().status == 204)
-        }
-        await server.shutdown(within: .zero)
-    }
-
     private func caddyfile(_ port: Int, _ behind: Int) -> String {
         let routes = RouteTable([
             .init(prefix: "/api/v1/auth/", service: "auth"),

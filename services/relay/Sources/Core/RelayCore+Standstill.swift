@@ -18,18 +18,27 @@ extension RelayCore {
         guard gap >= RelayLimits.standstillMilliseconds else { return }
         metrics.standstills.add()
         for group in groups.values { group.suspectedAt = now.uptime }
-        if !awaitsLook { effects.append(.look) }
+        for session in sessions.values { session.outbox.takeBackPositions() }
+        standstills += 1
         awaitsLook = true
+        effects.append(.look(standstills))
     }
 
     /// The revocations were read after a standstill, or could not be; then they are read again.
     ///
     /// - Parameters:
     ///   - isDone: Whether they were read.
+    ///   - standstill: After which standstill; a later one has a look of its own.
     ///   - now: This moment.
     ///   - status: As for ``checkSessions(_:)``.
-    func looked(_ isDone: Bool, at now: Moment, _ status: (Session) -> RevocationStatus) {
-        guard isDone else { return effects.append(.look) }
+    func looked(
+        _ isDone: Bool,
+        after standstill: UInt64,
+        at now: Moment,
+        _ status: (Session) -> RevocationStatus
+    ) {
+        guard standstill == standstills else { return }
+        guard isDone else { return effects.append(.look(standstill)) }
         checkSessions(status)
         awaitsLook = false
         for group in groups.values where group.suspectedAt != nil { fetch.want(group: group.id) }

@@ -35,8 +35,8 @@ final class RelayCore {
         case tell(String, RelayNews)
         /// Look at the next frames of a socket.
         case resume(Session)
-        /// Read which sessions have ended.
-        case look
+        /// Read which sessions have ended, after the standstill of this number.
+        case look(UInt64)
         /// Close a socket.
         case close(Session, CloseReason)
     }
@@ -83,6 +83,7 @@ final class RelayCore {
     var begunAt: Moment?
     /// After a standstill, until it is known which sessions ended meanwhile; nothing is shown to anybody.
     var awaitsLook = false
+    var standstills: UInt64 = 0
     private var lastQuestion: UInt64 = 0
     private var lastFix: UInt64 = 0
     private var lastPosition: UInt64 = 0

@@ -34,7 +34,7 @@ enum RelayCommand: Sendable {
     /// Sessions may have ended; the call comes when their sockets take part in nothing any more.
     case checkSessions(@Sendable () -> Void)
     /// The revocations were read after a standstill, or could not be.
-    case looked(Bool)
+    case looked(Bool, after: UInt64)
     /// The process stops; the call comes when every socket is closed.
     case stop(@Sendable () -> Void)
 }

@@ -174,8 +174,8 @@ final class RelayLoop {
         case .checkSessions(let call):
             core.checkSessions { outside.status($0.revocation) }
             done.append(call)
-        case .looked(let isDone):
-            core.looked(isDone, at: now) { outside.status($0.revocation) }
+        case .looked(let isDone, let standstill):
+            core.looked(isDone, after: standstill, at: now) { outside.status($0.revocation) }
         case .stop(let call):
             stopping = call
             for connection in connections.values { core.close(connection.session, .restart) }
@@ -259,12 +259,12 @@ final class RelayLoop {
             let presence = RelayPresence(entries: core.presence(part: part))
             outside.publish(part, presence.encoded(), presence.trace)
         case .tell(let relay, let news): outside.tell(relay, news.encoded(), news.trace)
-        case .look:
+        case .look(let standstill):
             Task {
                 let isDone = await outside.look()
                 // A database that is away is not asked in a tight circle.
                 if !isDone { try? await Task.sleep(for: .milliseconds(250)) }
-                mailbox.post(.looked(isDone))
+                mailbox.post(.looked(isDone, after: standstill))
             }
         case .resume(let session):
             if let connection = connections[session.number], connection.session === session {

@@ -149,6 +149,15 @@ struct Outbox {
         }
     }
 
+    /// Takes all positions back.
+    mutating func takeBackPositions() {
+        rewrite { _ in
+            false
+        } dropping: { _ in
+            true
+        }
+    }
+
     /// Takes everything back.
     mutating func removeAll() { self = Outbox() }
 

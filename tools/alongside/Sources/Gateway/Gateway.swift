@@ -166,13 +166,6 @@ struct Gateway: Sendable {
         pattern.hasPrefix("/gtfs-rt/") ? "2s" : "20s"
     }
 
-    /// So many bytes of a body are read before a service is asked, in bytes.
-    ///
-    /// A caller who sends one byte a second would else hold one of the service's connections, and a
-    /// hundred of them all that the log-ins have. A service refuses a longer body at its head where it
-    /// takes no such.
-    private static let bufferSize = 65_536
-
     private static func patterns(_ prefix: String) -> [String] {
         prefix.hasSuffix("/") ? [prefix + "*"] : [prefix, prefix + "/*"]
     }
@@ -224,8 +217,6 @@ struct Gateway: Sendable {
             \t\t\tlb_try_duration \(retryDuration)
             \t\t\tlb_try_interval 100ms
             \t\t\tflush_interval -1
-            \t\t\tbuffer_requests
-            \t\t\tmax_buffer_size \(Self.bufferSize)
             \t\t\t@unread status 414 431
             \t\t\thandle_response @unread {
             \t\t\t\theader Content-Type application/json

@@ -6,6 +6,10 @@ internal import Web
 
 /// The one service that makes tokens.
 public enum Auth {
+    /// Bodies that may be on their way at once: with the log-ins that wait for a hash they never fill the connections
+    /// that the gateway has for log-ins, so callers who send drop by drop keep nobody out.
+    static let maximumUnfinishedBodies = 32
+
     private static let riderMode = Setting.flag(
         "RIDER_MODE_ENABLED",
         default: true,
@@ -66,7 +70,7 @@ public enum Auth {
         try await accounts.prepare()
         let lookup = AccountLookup(database: context.database, logger: context.logger)
         context.bus.serve { request in await lookup.answer(request) }
-        return ServiceParts(
+        var parts = ServiceParts(
             endpoints: endpoints(
                 context.settings,
                 trust: trust,
@@ -78,6 +82,8 @@ public enum Auth {
             ),
             services: trust.services
         )
+        parts.maximumUnfinishedBodies = maximumUnfinishedBodies
+        return parts
     }
 
     /// Accounts under these settings.

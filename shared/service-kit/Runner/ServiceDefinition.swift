@@ -117,6 +117,8 @@ public struct ServiceParts: Sendable {
     public var apiKeys: (any Authorizer)?
     /// Open connections beyond which requests are answered 503; nil for the server's own limit.
     public var maximumConnections: Int?
+    /// Bodies on their way beyond which the slowest is answered 503; nil for half of the connections.
+    public var maximumUnfinishedBodies: Int?
     /// Requests under way beyond which more are answered 503; nil for the server's own limit.
     public var maximumWaitingRequests: Int?
     /// Parts that answers on the bus depend on, such as a writer; stopped after the bus.

@@ -145,6 +145,7 @@ struct ServiceProcess: Sendable {
             port: settings[port]
         )
         if let limit = parts.maximumConnections { configuration.maximumConnections = limit }
+        configuration.maximumUnfinishedBodies = parts.maximumUnfinishedBodies
         if let limit = parts.maximumWaitingRequests { configuration.maximumWaitingRequests = limit }
         configuration.trustsProxyHeaders = settings[StandardSettings.trustsProxy]
         configuration.headTimeLimit = settings[StandardSettings.readTimeout]

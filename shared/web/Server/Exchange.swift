@@ -18,6 +18,8 @@ final class Exchange: @unchecked Sendable {
         case waiting
         /// An answer is queued.
         case answered
+        /// Ended before its body was whole; the library is to close.
+        case cut
     }
 
     private struct Outcome {
@@ -36,6 +38,10 @@ final class Exchange: @unchecked Sendable {
     var announcedLength: Int?
     var body: [UInt8] = []
     var discarded = 0
+    /// The caller's numeric address, as the proxy next to us or the socket says.
+    var clientAddress = ""
+    /// True while ``UnfinishedBodies`` holds it.
+    var isUnfinished = false
     var status = 0
     /// Monotonic nanoseconds; written before the exchange is shared.
     var deadline: UInt64 = 0

@@ -11,6 +11,10 @@ public struct HTTPServerConfiguration: Sendable {
     public var maximumConnections = 1024
     /// Suspended requests beyond which more are answered 503, so that a slow peer fills no memory.
     public var maximumWaitingRequests = 512
+    /// Bodies that may be on their way at once; nil for half of the connections.
+    ///
+    /// Beyond it the slowest is answered 503, so that callers who send drop by drop never have all connections.
+    public var maximumUnfinishedBodies: Int?
     /// How long a handler may take before the server answers 503 and cancels it.
     public var requestDeadline: Duration = .seconds(10)
     /// How long a request's head may take from its first line on.

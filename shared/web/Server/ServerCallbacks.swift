@@ -95,6 +95,8 @@ private func requestProgressed(
         return core.resumed(request, on: connection)
     case .answered:
         return .YES
+    case .cut:
+        return .NO
     }
 }
 

@@ -26,6 +26,7 @@ final class ServerCore: Sendable {
     let logger: Logger
     let registry: ConnectionRegistry
     let gate = ListenerGate()
+    private let bodies: UnfinishedBodies
     private let router: Router
     private let authorizer: any Authorizer
 
@@ -42,6 +43,9 @@ final class ServerCore: Sendable {
         self.logger = logger
         self.metrics = ServerMetrics(endpoints, metrics)
         router = try Router(endpoints)
+        bodies = UnfinishedBodies(
+            limit: configuration.maximumUnfinishedBodies ?? configuration.maximumConnections / 2
+        )
         registry = ConnectionRegistry(
             maximumWaiting: configuration.maximumWaitingRequests,
             metrics: self.metrics
@@ -65,6 +69,7 @@ final class ServerCore: Sendable {
             return answer(exchange, on: connection, .error(fault), closing: true)
         }
         exchange.announcedLength = head.announcedLength
+        exchange.clientAddress = clientAddress(exchange, head.headers)
         if exchange.connection.isSurplus {
             return answer(exchange, on: connection, .error(.busy), closing: true)
         }
@@ -78,7 +83,7 @@ final class ServerCore: Sendable {
         // Answered at this point, the library would close the connection even without a body; it
         // calls once more when the request is whole.
         if exchange.announcedLength != 0 {
-            exchange.connection.cut(after: configuration.bodyTimeLimit)
+            awaitBody(exchange)
             exchange.body.reserveCapacity(min(exchange.announcedLength ?? 0, 64 * 1024))
         }
         return .YES
@@ -131,7 +136,7 @@ final class ServerCore: Sendable {
             parameters: parameters,
             query: target.query,
             headers: headers,
-            clientAddress: clientAddress(exchange, headers),
+            clientAddress: exchange.clientAddress,
             isSecure: configuration.trustsProxyHeaders
                 && headers.last("X-Forwarded-Proto")?.lowercased() == "https",
             trace: exchange.trace ?? .random(),
@@ -171,11 +176,24 @@ final class ServerCore: Sendable {
             return answer(exchange, on: connection, response, closing: true)
         }
         exchange.phase = .discarding(response)
-        exchange.connection.cut(after: configuration.bodyTimeLimit)
+        awaitBody(exchange)
         return .YES
     }
 
     // MARK: - Body
+
+    /// Waits for the body that a head announces, and ends the slowest ones where too many are waited for.
+    private func awaitBody(_ exchange: Exchange) {
+        exchange.connection.cut(after: configuration.bodyTimeLimit)
+        guard exchange.announcedLength != 0 else { return }
+        for slow in bodies.begin(exchange) {
+            slow.phase = .cut
+            slow.body = []
+            metrics.cutConnections.add()
+            answerPastLibrary(.error(.busy), slow.connection.descriptor)
+            _ = shutdown(slow.connection.descriptor, Int32(SHUT_RDWR))
+        }
+    }
 
     /// Takes in a piece of the body.
     func collect(
@@ -202,9 +220,6 @@ final class ServerCore: Sendable {
     }
 
     /// Answers in the middle of a body and closes.
-    ///
-    /// The library cannot answer there, so the bytes
-    /// are sent past it; it has written nothing on this request but perhaps a 100.
     private func cutOff(
         _ exchange: Exchange,
         on connection: OpaquePointer,
@@ -212,21 +227,28 @@ final class ServerCore: Sendable {
     ) -> MHD_Result {
         exchange.status = response.status
         exchange.phase = .answered
+        let socket = alongside_mhd_socket(connection)
+        answerPastLibrary(response, socket)
+        _ = shutdown(socket, Int32(SHUT_WR))
+        return .NO
+    }
+
+    /// Sends an answer in the middle of a body, where the library cannot: it has written nothing on this request but
+    /// perhaps a 100.
+    private func answerPastLibrary(_ response: HTTPResponse, _ socket: Int32) {
         let body = response.body.bytes
         var text = "HTTP/1.1 \(response.status) Refused\r\nConnection: close\r\n"
         text += "Content-Length: \(body.count)\r\n"
         for (name, value) in response.headers { text += "\(name): \(value)\r\n" }
         let bytes = Array((text + "\r\n").utf8) + body
-        let socket = alongside_mhd_socket(connection)
         _ = send(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL))
-        _ = shutdown(socket, Int32(SHUT_WR))
-        return .NO
     }
 
     // MARK: - Answer
 
     /// Runs the handler of a request that is whole.
     func dispatch(_ exchange: Exchange, on connection: OpaquePointer) -> MHD_Result {
+        bodies.end(exchange)
         guard let index = exchange.endpoint, var request = exchange.request else { return .NO }
         request.body = exchange.body
         exchange.body = []
@@ -264,6 +286,7 @@ final class ServerCore: Sendable {
         closing: Bool = false
     ) -> MHD_Result {
         let closing = closing || registry.isDraining
+        bodies.end(exchange)
         exchange.phase = .answered
         exchange.status = response.status
         exchange.connection.cut(after: configuration.answerTimeLimit)
@@ -367,6 +390,7 @@ final class ServerCore: Sendable {
     /// Counts and logs a request that is over.
     func end(_ exchange: Exchange, whole: Bool) {
         registry.ended()
+        bodies.end(exchange)
         exchange.connection.cut(after: configuration.idleTimeLimit + configuration.headTimeLimit)
         guard whole, exchange.status > 0 else {
             metrics.abandonedRequests.add()

@@ -27,7 +27,8 @@ struct ServerMetrics: Sendable {
         )
         cutConnections = metrics.counter(
             "http_cut_connections_total",
-            help: "Connections cut because a head, a body or an answer took too long."
+            help:
+                "Connections cut because a head, a body or an answer took too long, or a body others' room."
         )
         abandonedRequests = metrics.counter(
             "http_abandoned_requests_total",

@@ -113,6 +113,7 @@ struct ExportPart: Sendable {
             """
     )
 
+    /// The page is cut before a payload is read: made into JSON before they are sorted, each page would read all of them.
     private static let places = part(
         "places",
         limit: 50,
@@ -120,9 +121,10 @@ struct ExportPart: Sendable {
             SELECT json_build_object('id', p.id, 'groupId', p.group_id, 'name', p.name,
                 'radiusMeters', p.radius_meters, 'createdAtMs', p.created_at_ms,
                 'place', p.payload::json)::text AS value, p.id, $3::bigint AS number
-            FROM seat JOIN groups.places p
-                ON p.group_id = seat.group_id AND p.owner_id = seat.account_id
-            WHERE p.id > $2 ORDER BY p.id LIMIT $4
+            FROM (SELECT place.* FROM seat JOIN groups.places place
+                    ON place.group_id = seat.group_id AND place.owner_id = seat.account_id
+                WHERE place.id > $2 ORDER BY place.id LIMIT $4) p
+            ORDER BY p.id
             """
     )
 

@@ -90,6 +90,28 @@ import Transit
         #expect(known.url == feed.url)
     }
 
+    @Test func `a failure in a turn is a try and no answer`() {
+        var feed = AgencyFeed(url: "http://a")
+        _ = feed.take(good([.agency()]), at: now, turn: 1)
+        _ = feed.take(.failed("no answer in time"), at: now + 30, turn: 3)
+        let failed = feed.asked(since: 3)
+        #expect(failed.wasTried && !failed.hasAnswered)
+        #expect(failed.reading.vehicles.isEmpty)
+        // What was read in an earlier turn is what the server has now, if it says so.
+        let unchanged = AgencyFeed.Answer.response(
+            status: 304,
+            etag: nil,
+            lastModified: nil,
+            .none
+        )
+        _ = feed.take(unchanged, at: now + 60, turn: 3)
+        #expect(feed.asked(since: 3).hasAnswered)
+        #expect(feed.asked(since: 3).reading.vehicles.count == 1)
+        // A later failure keeps it.
+        _ = feed.take(.failed("no answer in time"), at: now + 90, turn: 3)
+        #expect(feed.asked(since: 3).reading.vehicles.count == 1)
+    }
+
     @Test func `a whole feed replaces the one before`() {
         var feed = AgencyFeed(url: "http://a")
         _ = feed.take(good([.agency("1"), .agency("2", trip: "T2")]), at: now, turn: 1)

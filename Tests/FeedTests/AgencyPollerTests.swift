@@ -125,7 +125,7 @@ import Web
         turn.withLock { $0 = nil }
         #expect(age() == "-1.0")
         turn.withLock { $0 = 3 }
-        try await eventually("it is asked in its new turn") { poller.feeds[0].turn == 3 }
+        try await eventually("it is asked in its new turn") { poller.feeds[0].triedIn == 3 }
         #expect(server.requests.count == 2)
         // The same answer counts anew.
         #expect(poller.version == version + 1)

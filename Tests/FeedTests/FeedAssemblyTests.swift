@@ -38,15 +38,21 @@ import Transit
         )
     }
 
-    private func vehicle(_ source: Messages.TrustedVehicle.Source) -> Messages.TrustedVehicle {
+    private func vehicle(
+        _ source: Messages.TrustedVehicle.Source,
+        _ id: VehicleID = "1",
+        trip: TripID = "T1",
+        feed: Int? = nil
+    ) -> Messages.TrustedVehicle {
         Messages.TrustedVehicle(
-            tripID: "T1",
+            tripID: trip,
             startDate: .monday,
-            vehicleID: "1",
+            vehicleID: id,
             latitude: 47.6,
             longitude: -122.33,
             timestamp: now - 10,
-            source: source
+            source: source,
+            feed: feed
         )
     }
 
@@ -164,6 +170,42 @@ import Transit
         let outcome = assembly.tick(known(), stamp: stamp, at: now)
         #expect(outcome.positions?.headerTimestamp == now + 41)
         #expect(outcome.tripUpdates?.headerTimestamp == now + 8)
+    }
+
+    @Test func `verifiers and the next builder are told on what stands of an agency that is away`()
+        throws
+    {
+        var away = AgencyFeed(url: "http://b")
+        _ = away.take(.failed("no answer in time"), at: now, turn: 1)
+        var known = known(
+            [.sample("T1"), .sample("T2"), .sample("T3")],
+            agencies: [.read([.agency("9", trip: "T3")]), away]
+        )
+        known.inherited.hear(
+            trusted([
+                vehicle(.agency, "1", trip: "T1", feed: 0),
+                vehicle(.agency, "2", trip: "T2", feed: 1),
+                vehicle(.agency, "3", trip: "T3", feed: 1),
+            ])
+        )
+        var assembly = FeedAssembly(FeedAssembly.Rules())
+        let outcome = assembly.tick(known, stamp: stamp, at: now)
+        // The first agency has answered and reports nobody on T1.
+        #expect(ids(outcome) == ["rider:T1:20260216"])
+        let snapshot = try #require(outcome.trusted)
+        // The fresher one on T3 is the one that was read.
+        #expect(snapshot.vehicles.map(\.vehicleID) == ["9", "2"])
+        #expect(snapshot.vehicles.map(\.feed) == [0, 1])
+        #expect(snapshot.complete)
+        // Both are too old at last, and what was read goes with them.
+        _ = assembly.tick(known, stamp: stamp, at: now + 290)
+        known.estimates = EstimateBoard()
+        _ = known.estimates.hear(
+            .sample([.sample("T1", at: now + 291), .sample("T2", at: now + 291)])
+        )
+        let later = assembly.tick(known, stamp: stamp, at: now + 291)
+        #expect(ids(later) == ["rider:T1:20260216", "rider:T2:20260216"])
+        #expect(later.trusted?.vehicles.map(\.vehicleID) == ["9"])
     }
 
     // MARK: - Trusted vehicles

@@ -69,6 +69,26 @@ import Transit
         #expect(output.entities.first?.source == .agency)
     }
 
+    @Test(arguments: ["2026113", "2026-02-16", "20260231", ""])
+    func `an agency's date that cannot be read is left out, and its trip covered on every date`(
+        date: String
+    ) {
+        let output = merge(
+            inputs(
+                estimates: [
+                    .sample("T1", on: .monday), .sample("T1", on: .tuesday), .sample("T2"),
+                ],
+                agencies: [[.agency(on: date)]],
+                includesAgency: true
+            )
+        )
+        #expect(ids(output) == ["100", "rider:T2:20260216"])
+        #expect(output.entities.first?.entity.vehicle?.trip?.tripID == "T1")
+        #expect(output.entities.first?.entity.vehicle?.trip?.startDate == nil)
+        #expect(output.mended == ["E021": 1])
+        #expect(output.withheld.isEmpty)
+    }
+
     @Test func `the same trip on two dates is two vehicles`() {
         let output = merge(inputs(estimates: [.sample(on: .monday), .sample(on: .tuesday)]))
         #expect(Set(output.entities.compactMap(\.entity.vehicle?.vehicle?.id)).count == 2)
@@ -107,8 +127,23 @@ import Transit
         var inherited = inputs(drivers: [.sample()], includesAgency: true)
         inherited.inheritedEntities = [
             .agency("100"), .agency("200", trip: "T2"), .agency("bus-1"),
-        ]
+        ].map { SourcedEntity(ofAgency: $0, feed: 0) }
         #expect(ids(merge(inherited)) == ["bus-1", "e-200"])
+    }
+
+    @Test(arguments: [(-1, ["1"]), (0, ["1"]), (1, ["2"])] as [(Int64, [String])])
+    func `of an agency's vehicle and an inherited one on one run the fresher is published`(
+        offset: Int64,
+        expected: [String]
+    ) {
+        var inputs = inputs(agencies: [[.agency("1")]], includesAgency: true)
+        var other = FeedEntity.agency("2", at: UInt64(now + offset))
+        other.id = "2"
+        var elsewhere = FeedEntity.agency("3", on: "20260217")
+        elsewhere.id = "3"
+        inputs.inheritedEntities = [other, elsewhere]
+            .map { SourcedEntity(ofAgency: $0, feed: 1) }
+        #expect(ids(merge(inputs)) == expected + ["3"])
     }
 
     // MARK: - Ids

@@ -128,6 +128,27 @@ import Web
         }
     }
 
+    @Test(
+        arguments: [
+            // A fast clock at the first bus: both count as of the receipt, and the driver is on the last.
+            ([("A", 299), ("B", 0)], "B"), ([("B", 0), ("A", 299)], "A"),
+            ([("A", 299), ("B", 1)], "B"), ([("A", 299), ("B", -1)], "A"),
+            ([("A", -1), ("B", 0)], "B"), ([("B", 0), ("A", -1)], "B"),
+            ([("A", 299), ("B", 0), ("A", 1)], "A"),
+        ] as [([(VehicleID, Int64)], VehicleID)]
+    )
+    func `a time ahead of the receipt makes no vehicle of a batch newer than one of now`(
+        points: [(VehicleID, Int64)],
+        live: VehicleID
+    ) async throws {
+        try await withDrivers { world async throws in
+            let tracker = world.first.intake.tracker
+            let reports = points.map { ReportBody($0.0.rawValue, at: world.now + $0.1) }
+            #expect(try await send(world, reports).text == answer(points.count, 0))
+            #expect(tracker.live(at: world.now).map(\.vehicleID) == [live])
+        }
+    }
+
     @Test func `a batch that is all too old is stored and makes nothing live`() async throws {
         try await withDrivers { world async throws in
             #expect(try await send(world, [ReportBody(at: world.now - 91)]).text == answer(1, 0))

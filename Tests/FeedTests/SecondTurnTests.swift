@@ -17,7 +17,7 @@ import Transit
         let server: HostileServer
 
         private final class Answer: Sendable {
-            let state = Mutex<(body: [UInt8], isSlow: Bool)>(([], false))
+            let state = Mutex<(body: [UInt8], isSlow: Bool, isAway: Bool)>(([], false, false))
         }
 
         init() {
@@ -25,8 +25,9 @@ import Transit
             self.answer = answer
             server = HostileServer { socket, port in
                 while answer.state.withLock({ $0.isSlow }) { usleep(2000) }
-                let body = answer.state.withLock { $0.body }
-                HostileServer.answer("200 OK", "", body)(socket, port)
+                let (body, isAway) = answer.state.withLock { ($0.body, $0.isAway) }
+                let status = isAway ? "503 Service Unavailable" : "200 OK"
+                HostileServer.answer(status, "", isAway ? [] : body)(socket, port)
             }
         }
 
@@ -36,6 +37,9 @@ import Transit
             answer.state.withLock { $0.body = body }
         }
 
+        /// The server answers, and not with a feed.
+        func isAway(_ isAway: Bool) { answer.state.withLock { $0.isAway = isAway } }
+
         func isSlow(_ isSlow: Bool) { answer.state.withLock { $0.isSlow = isSlow } }
     }
 
@@ -44,9 +48,9 @@ import Transit
         let poller: AgencyPoller
         let publisher: FeedPublisher
 
-        init(_ agency: Agency) {
+        init(_ agencies: Agency...) {
             let poller = AgencyPoller(
-                urls: [agency.server.url],
+                urls: agencies.map(\.server.url),
                 clock: { TripEstimate.now },
                 turn: { nil },
                 logger: .silent,
@@ -128,6 +132,67 @@ import Transit
                 "T1": later + 20, "rider:T2:20260216": later, "rider:T3:20260216": later,
             ]
         )
+    }
+
+    @Test
+    func
+        `an agency that fails leaves standing what another builder heard of it, until it is too old`()
+        async
+    {
+        let agency = Agency()
+        let (first, second) = (Replica(agency), Replica(agency))
+        agency.say(["T1"], at: now)
+        for replica in [first, second] { replica.hearRiders(1, at: now) }
+        await first.poller.poll(0, in: 1)
+        second.hear(first.publisher.tick(at: now, epoch: 1))
+
+        let later = now + 330
+        agency.say(["T1", "T2"], at: later)
+        for replica in [first, second] { replica.hearRiders(2, at: later) }
+        await second.poller.poll(0, in: 2)
+        first.hear(second.publisher.tick(at: later, epoch: 2))
+        let expected = ["T1": later, "T2": later, "rider:T3:20260216": later]
+        #expect(first.vehicles == expected)
+
+        agency.isAway(true)
+        await first.poller.poll(0, in: 3)
+        for second in 1...3 as ClosedRange<Int64> {
+            first.publisher.tick(at: later + second, epoch: 3)
+            #expect(first.vehicles == expected)
+        }
+        first.hearRiders(3, at: later + 301)
+        first.publisher.tick(at: later + 300, epoch: 3)
+        #expect(Set(first.vehicles.keys) == ["T1", "T2", "rider:T3:20260216"])
+        first.publisher.tick(at: later + 301, epoch: 3)
+        #expect(Set(first.vehicles.keys) == Set((1...3).map { "rider:T\($0):20260216" }))
+    }
+
+    @Test func `an agency that is away holds nothing of another's, turn after turn`() async throws {
+        let (here, away) = (Agency(), Agency())
+        let replicas = (0..<3).map { _ in Replica(here, away) }
+        here.say(["T1", "A"], at: now)
+        away.say(["T2"], at: now)
+        for replica in replicas { replica.hearRiders(1, at: now) }
+        for agency in [0, 1] { await replicas[0].poller.poll(agency, in: 1) }
+        replicas[1].hear(replicas[0].publisher.tick(at: now, epoch: 1))
+        away.isAway(true)
+        here.say(["A"], at: now + 5)
+        for turn in [1, 2] {
+            let (replica, time) = (replicas[turn], now + 5 * Int64(turn))
+            for agency in [0, 1] { await replica.poller.poll(agency, in: UInt64(turn) + 1) }
+            let messages = replica.publisher.tick(at: time, epoch: UInt64(turn) + 1)
+            // The bus of the first agency that left its trip is gone, the other agency's stands.
+            #expect(
+                replica.vehicles == [
+                    "A": now + 5, "T2": now, "rider:T1:20260216": now, "rider:T3:20260216": now,
+                ]
+            )
+            let trusted = try #require(messages.first { $0.topic == BusTopics.trusted })
+            let snapshot = try TrustedVehicles(decoding: trusted.body)
+            #expect(snapshot.complete)
+            #expect(snapshot.vehicles.map(\.tripID) == ["A", "T2"])
+            if turn == 1 { replicas[2].hear(messages) }
+        }
     }
 
     @Test func `who gets the lock back before anybody else built goes on with what it knows`()

@@ -62,18 +62,20 @@ import Web
     func `a snapshot goes on in a newer state once its own is gone`(
         states: Int64,
         route: RouteID?
-    ) throws {
+    ) async throws {
         let board = FeedBoard()
         let publisher = FeedPublisher(FeedPublisher.Sources(), board: board, metrics: Metrics())
         let hub = StreamHub(maximumReaders: 1, metrics: Metrics()) { board.feed(.vehiclePositions) }
         var filter = StreamFilter()
         filter.routeID = route
-        let reader = try #require(hub.join(filter))
         func publish(_ estimates: [TripEstimate], second: Int64) {
             publisher.heard(Estimates.sample(sequence: UInt64(second) + 1, estimates).encoded())
             publisher.tick(at: TripEstimate.now + second)
             hub.feedChanged()
         }
+        publish(fleet(0), second: 0)
+        let reader = try #require(hub.join(filter))
+        try await eventually("the first state is made") { hub.newest != nil }
         func piece() throws -> String {
             guard case .bytes(let bytes) = reader.next() else { throw Late("nothing came") }
             return String(decoding: bytes.bytes, as: UTF8.self)
@@ -84,7 +86,6 @@ import Web
             return try #require(EventReader.event(text))
         }
 
-        publish(fleet(0), second: 0)
         let begun = try piece()
         #expect(begun.contains("rider:T0:20260216") && !begun.contains("rider:T399:"))
         for second in 1...states {
@@ -120,11 +121,10 @@ import Web
         reader.end()
     }
 
-    @Test func `changes of a state that is gone give way to a snapshot`() throws {
+    @Test func `changes of a state that is gone give way to a snapshot`() async throws {
         let board = FeedBoard()
         let publisher = FeedPublisher(FeedPublisher.Sources(), board: board, metrics: Metrics())
         let hub = StreamHub(maximumReaders: 1, metrics: Metrics()) { board.feed(.vehiclePositions) }
-        let reader = try #require(hub.join(StreamFilter()))
         func publish(_ second: Int64) {
             publisher.heard(
                 Estimates.sample(sequence: UInt64(second) + 1, fleet(second)).encoded()
@@ -132,11 +132,13 @@ import Web
             publisher.tick(at: TripEstimate.now + second)
             hub.feedChanged()
         }
+        publish(0)
+        let reader = try #require(hub.join(StreamFilter()))
+        try await eventually("the first state is made") { hub.newest != nil }
         func piece() -> String {
             guard case .bytes(let bytes) = reader.next() else { return "" }
             return String(decoding: bytes.bytes, as: UTF8.self)
         }
-        publish(0)
         while !piece().isEmpty {}
         publish(1)
         let changes = piece()

@@ -95,7 +95,11 @@ import Web
             }
             publisher.heard(Estimates.sample(sequence: UInt64(second) + 1, estimates).encoded())
             publisher.tick(at: now + second)
-            return StreamTick(board.feed(.vehiclePositions), after: last)
+            return StreamTick(
+                board.feed(.vehiclePositions),
+                number: UInt64(second) + 1,
+                after: last
+            )
         }
         let first = state(0, after: nil)
         let second = state(1, after: first)
@@ -129,7 +133,7 @@ import Web
     }
 
     @Test(arguments: [nil, "R1"] as [RouteID?])
-    func `who stops reading holds a piece, not the whole`(route: RouteID?) throws {
+    func `who stops reading holds a piece, not the whole`(route: RouteID?) async throws {
         let board = FeedBoard()
         let publisher = FeedPublisher(FeedPublisher.Sources(), board: board, metrics: Metrics())
         let many = (0..<1000).map { TripEstimate.sample(TripID("T\($0)")) }
@@ -139,7 +143,7 @@ import Web
         var filter = StreamFilter()
         filter.routeID = route
         let reader = try #require(hub.join(filter))
-        hub.feedChanged()
+        try await eventually("the first state is made") { hub.newest != nil }
         guard case .bytes(let piece) = reader.next() else {
             Issue.record("nothing came")
             return
@@ -150,12 +154,11 @@ import Web
         #expect(total > 200_000)
     }
 
-    @Test func `one that is more than two states behind starts over`() throws {
+    @Test func `one that is more than two states behind starts over`() async throws {
         let board = FeedBoard()
         let publisher = FeedPublisher(FeedPublisher.Sources(), board: board, metrics: Metrics())
         let metrics = Metrics()
         let hub = StreamHub(maximumReaders: 3, metrics: metrics) { board.feed(.vehiclePositions) }
-        let slow = try #require(hub.join(StreamFilter()))
         func tick(_ second: Int64) {
             let estimate = TripEstimate.sample(latitude: 47 + Double(second) / 10)
             publisher.heard(Estimates.sample(sequence: UInt64(second) + 1, [estimate]).encoded())
@@ -167,6 +170,8 @@ import Web
             return String(decoding: bytes.bytes, as: UTF8.self)
         }
         tick(0)
+        let slow = try #require(hub.join(StreamFilter()))
+        try await eventually("the first state is made") { hub.newest != nil }
         #expect(text(slow.next()).contains("event: snapshot"))
         #expect(text(slow.next()) == "nothing")
         tick(1)

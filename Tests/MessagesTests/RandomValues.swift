@@ -318,7 +318,8 @@ struct RandomValues: RandomNumberGenerator {
                     latitude: $0.maybe { $0.number() },
                     longitude: $0.maybe { $0.number() },
                     timestamp: $0.time(),
-                    source: $0.bool() ? .agency : .driver
+                    source: $0.bool() ? .agency : .driver,
+                    feed: $0.maybe { $0.count() }
                 )
             }
         )
@@ -351,6 +352,7 @@ struct RandomValues: RandomNumberGenerator {
             variants: list { random in
                 .init(
                     kind: random.text(),
+                    feed: random.maybe { $0.count() },
                     bytes: random.list { UInt8(truncatingIfNeeded: $0.next()) }
                 )
             }

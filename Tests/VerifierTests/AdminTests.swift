@@ -91,7 +91,8 @@ import Verification
             #expect(
                 ride.changes == [
                     RideStateChange(state: "pending", at: Course.start),
-                    RideStateChange(state: "verified", at: Course.start - 15),
+                    // By the clock of the receipt, as the start is: the points are older.
+                    RideStateChange(state: "verified", at: Course.start),
                 ]
             )
             #expect(
@@ -167,10 +168,21 @@ import Verification
             #expect(
                 try await detail(second, rider).changes == [
                     RideStateChange(state: "pending", at: Course.start),
-                    RideStateChange(state: "verified", at: Course.start - 15),
-                    RideStateChange(state: "rejected", at: Course.start),
-                    RideStateChange(state: "ended", at: Course.start),
+                    RideStateChange(state: "verified", at: Course.start),
+                    RideStateChange(state: "rejected", at: Course.start + 2),
+                    RideStateChange(state: "ended", at: Course.start + 2),
                 ]
+            )
+            // A row in which an earlier version wrote the points' times.
+            try await world.run(
+                """
+                UPDATE verifier.rides SET verified_at = started_at - interval '15 seconds',
+                    ended_at = started_at
+                """
+            )
+            #expect(
+                try await detail(second, rider).changes.map(\.at)
+                    == Array(repeating: Course.start, count: 4)
             )
         }
     }

@@ -3,16 +3,19 @@ public import Transit
 
 /// The bytes that the feed's builder made and every replica serves: positions or trip updates.
 public struct BuiltFeed: Equatable, Sendable {
-    /// The entities of one source, which follow each other in the feed.
+    /// The entities of one source, agencies' apart from each other, which follow each other in the feed.
     public struct Variant: Equatable, Sendable {
         /// Whose entities these are: `driver`, `agency` or `rider`.
         public var kind: String
+        /// For an agency's the place of its feed in the configuration, from 0; nil where nobody said.
+        public var feed: Int?
         /// The entities as the fields of a feed, without its header.
         public var bytes: [UInt8]
 
         /// Makes a variant.
-        public init(kind: String, bytes: [UInt8]) {
+        public init(kind: String, feed: Int? = nil, bytes: [UInt8]) {
             self.kind = kind
+            self.feed = feed
             self.bytes = bytes
         }
     }
@@ -27,7 +30,7 @@ public struct BuiltFeed: Equatable, Sendable {
     public var tick: UInt64
     /// The feed's header timestamp, POSIX seconds.
     public var headerTimestamp: UnixSeconds
-    /// One of each kind, in the order of the feed.
+    /// In the order of the feed.
     public var variants: [Variant]
 
     /// Makes a built feed.
@@ -45,13 +48,5 @@ public struct BuiltFeed: Equatable, Sendable {
         self.tick = tick
         self.headerTimestamp = headerTimestamp
         self.variants = variants
-    }
-
-    /// The bytes of one kind.
-    ///
-    /// - Parameter kind: As in ``Variant/kind``.
-    /// - Returns: nil when the builder made no such form.
-    public func bytes(of kind: String) -> [UInt8]? {
-        variants.first { $0.kind == kind }?.bytes
     }
 }

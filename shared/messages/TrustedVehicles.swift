@@ -64,6 +64,8 @@ public struct TrustedVehicle: Equatable, Sendable {
     public var timestamp: UnixSeconds
     /// Who reports it.
     public var source: Source
+    /// The place of its agency's feed in the configuration, from 0; nil for a driver's, and where nobody said.
+    public var feed: Int?
 
     /// Makes a vehicle.
     public init(
@@ -73,7 +75,8 @@ public struct TrustedVehicle: Equatable, Sendable {
         latitude: Double?,
         longitude: Double?,
         timestamp: UnixSeconds,
-        source: Source
+        source: Source,
+        feed: Int? = nil
     ) {
         self.tripID = tripID
         self.startDate = startDate
@@ -82,5 +85,6 @@ public struct TrustedVehicle: Equatable, Sendable {
         self.longitude = longitude
         self.timestamp = timestamp
         self.source = source
+        self.feed = feed
     }
 }

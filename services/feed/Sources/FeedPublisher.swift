@@ -174,7 +174,7 @@ final class FeedPublisher: Sendable {
         work.assembly.follow(
             positionsHeader: positions.built.headerTimestamp,
             updatesHeader: board.feed(.tripUpdates).built.headerTimestamp,
-            agencyEntities: sources.rules.includesAgency ? positions.entities(of: .agency) : []
+            agencyEntities: sources.rules.includesAgency ? positions.agencyEntities : []
         )
     }
 }

@@ -959,7 +959,7 @@ const ProtobufCMessageDescriptor alongside__trusted_vehicles__descriptor =
   (ProtobufCMessageInit) alongside__trusted_vehicles__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__trusted_vehicle__field_descriptors[7] =
+static const ProtobufCFieldDescriptor alongside__trusted_vehicle__field_descriptors[8] =
 {
   {
     "trip_id",
@@ -1045,9 +1045,22 @@ static const ProtobufCFieldDescriptor alongside__trusted_vehicle__field_descript
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "feed",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT32,
+    offsetof(Alongside__TrustedVehicle, has_feed),
+    offsetof(Alongside__TrustedVehicle, feed),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__trusted_vehicle__field_indices_by_name[] = {
   6,   /* field[6] = agency */
+  7,   /* field[7] = feed */
   3,   /* field[3] = latitude */
   4,   /* field[4] = longitude */
   1,   /* field[1] = start_date */
@@ -1058,7 +1071,7 @@ static const unsigned alongside__trusted_vehicle__field_indices_by_name[] = {
 static const ProtobufCIntRange alongside__trusted_vehicle__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 7 }
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor alongside__trusted_vehicle__descriptor =
 {
@@ -1068,7 +1081,7 @@ const ProtobufCMessageDescriptor alongside__trusted_vehicle__descriptor =
   "Alongside__TrustedVehicle",
   "alongside",
   sizeof(Alongside__TrustedVehicle),
-  7,
+  8,
   alongside__trusted_vehicle__field_descriptors,
   alongside__trusted_vehicle__field_indices_by_name,
   1,  alongside__trusted_vehicle__number_ranges,
@@ -1242,7 +1255,7 @@ const ProtobufCMessageDescriptor alongside__agency_feeds__descriptor =
   (ProtobufCMessageInit) alongside__agency_feeds__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__built_feed__variant__field_descriptors[2] =
+static const ProtobufCFieldDescriptor alongside__built_feed__variant__field_descriptors[3] =
 {
   {
     "kind",
@@ -1268,15 +1281,28 @@ static const ProtobufCFieldDescriptor alongside__built_feed__variant__field_desc
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "feed",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT32,
+    offsetof(Alongside__BuiltFeed__Variant, has_feed),
+    offsetof(Alongside__BuiltFeed__Variant, feed),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__built_feed__variant__field_indices_by_name[] = {
   1,   /* field[1] = body */
+  2,   /* field[2] = feed */
   0,   /* field[0] = kind */
 };
 static const ProtobufCIntRange alongside__built_feed__variant__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor alongside__built_feed__variant__descriptor =
 {
@@ -1286,7 +1312,7 @@ const ProtobufCMessageDescriptor alongside__built_feed__variant__descriptor =
   "Alongside__BuiltFeed__Variant",
   "alongside",
   sizeof(Alongside__BuiltFeed__Variant),
-  2,
+  3,
   alongside__built_feed__variant__field_descriptors,
   alongside__built_feed__variant__field_indices_by_name,
   1,  alongside__built_feed__variant__number_ranges,

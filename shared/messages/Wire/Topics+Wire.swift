@@ -174,6 +174,7 @@ extension TrustedVehicle {
             if let longitude { (wire.has_longitude, wire.longitude) = (1, longitude) }
             (wire.has_timestamp, wire.timestamp) = (1, timestamp)
             (wire.has_agency, wire.agency) = (1, source == .agency ? 1 : 0)
+            if let feed { (wire.has_feed, wire.feed) = (1, UInt32(wire: feed)) }
         }
     }
 
@@ -185,7 +186,8 @@ extension TrustedVehicle {
             latitude: wire.has_latitude != 0 ? wire.latitude : nil,
             longitude: wire.has_longitude != 0 ? wire.longitude : nil,
             timestamp: wire.timestamp,
-            source: wire.agency != 0 ? .agency : .driver
+            source: wire.agency != 0 ? .agency : .driver,
+            feed: wire.has_feed != 0 ? Int(wire.feed) : nil
         )
     }
 }
@@ -206,6 +208,9 @@ extension BuiltFeed: WireMessage {
                         (wire.has_kind, wire.kind) = (1, arena.text(variant.kind))
                         let body = variant.bytes.withUnsafeBufferPointer { arena.bytes($0) }
                         (wire.has_body, wire.body) = (1, body)
+                        if let feed = variant.feed {
+                            (wire.has_feed, wire.feed) = (1, UInt32(wire: feed))
+                        }
                     }
                 }
                 (wire.n_variants, wire.variants) = (variants.count, messages)
@@ -224,7 +229,11 @@ extension BuiltFeed: WireMessage {
                 tick: wire.tick,
                 headerTimestamp: wire.header_timestamp,
                 variants: try values(wire.variants, wire.n_variants) {
-                    Variant(kind: $0.kind.text, bytes: Array($0.body.bytes))
+                    Variant(
+                        kind: $0.kind.text,
+                        feed: $0.has_feed != 0 ? Int($0.feed) : nil,
+                        bytes: Array($0.body.bytes)
+                    )
                 }
             )
         }

@@ -34,20 +34,29 @@ struct AgencyFeed: Sendable, Equatable {
     /// Why the last poll failed; empty when it did not.
     private(set) var lastError = ""
     /// The builder's turn in which the last poll began that has ended, well or badly; nil before the first.
-    private(set) var turn: UInt64?
+    private(set) var triedIn: UInt64?
+    /// The builder's turn in which the last poll began that the server answered well; nil before the first.
+    private(set) var answeredIn: UInt64?
     private var etag: String?
     private var lastModified: String?
 
     init(url: String) { self.url = url }
 
     /// Whether a poll has ended.
-    var wasTried: Bool { turn != nil }
+    var wasTried: Bool { triedIn != nil }
 
-    /// What counts of it in turns that began with one: nothing yet, if it was not asked in them.
+    /// Whether it was ever read; only then its silence on a trip means that no vehicle is there.
+    var hasAnswered: Bool { answeredIn != nil }
+
+    /// What counts of it in turns that began with one: nothing of what it said, if it has not answered well in them.
     ///
     /// Between our turns another builder asked, so that what was read before is older than what readers have.
+    /// A failure tells nothing newer.
     func asked(since turn: UInt64) -> AgencyFeed {
-        self.turn.map { $0 >= turn } ?? false ? self : AgencyFeed(url: url)
+        if let answeredIn, answeredIn >= turn { return self }
+        var feed = AgencyFeed(url: url)
+        if let triedIn, triedIn >= turn { feed.triedIn = triedIn }
+        return feed
     }
 
     /// The headers that make the next request conditional.
@@ -62,17 +71,17 @@ struct AgencyFeed: Sendable, Equatable {
     ///
     /// - Returns: Whether what the feed says may have changed.
     mutating func take(_ answer: Answer, at now: UnixSeconds, turn: UInt64) -> Bool {
-        self.turn = turn
+        triedIn = turn
         switch answer {
         case .failed(let reason):
             lastError = reason
             return false
         case .response(304, _, _, _) where !conditions.isEmpty:
-            return succeed(at: now)
+            return succeed(at: now, turn: turn)
         case .response(200, let etag, let lastModified, .feed(let reading)):
             self.etag = etag
             self.lastModified = lastModified
-            _ = succeed(at: now)
+            _ = succeed(at: now, turn: turn)
             guard reading != self.reading else { return false }
             self.reading = reading
             return true
@@ -85,9 +94,21 @@ struct AgencyFeed: Sendable, Equatable {
         }
     }
 
-    private mutating func succeed(at now: UnixSeconds) -> Bool {
+    private mutating func succeed(at now: UnixSeconds, turn: UInt64) -> Bool {
+        answeredIn = turn
         lastSuccess = now
         lastError = ""
         return false
+    }
+}
+
+extension [AgencyFeed] {
+    /// Whether a feed of the configuration has answered, so that what another builder said of it is outdated.
+    ///
+    /// - Parameter place: From 0; nil where nobody said it.
+    /// - Returns: For a place that is none of ours, whether every feed has.
+    func haveAnswered(at place: Int?) -> Bool {
+        guard let place, indices.contains(place) else { return allSatisfy(\.hasAnswered) }
+        return self[place].hasAnswered
     }
 }

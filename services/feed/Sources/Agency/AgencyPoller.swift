@@ -172,9 +172,12 @@ final class AgencyPoller: Sendable {
         let (before, after) = state.withLock { state in
             let before = state.feeds[index]
             let isNew = state.feeds[index].take(answer, at: clock(), turn: turn)
+            let after = state.feeds[index]
             // In a new turn what is known of it counts from now on, also if it is the same.
-            if isNew || before.turn != turn { state.version += 1 }
-            return (before, state.feeds[index])
+            let isFirst =
+                before.triedIn != after.triedIn || before.answeredIn != after.answeredIn
+            if isNew || isFirst { state.version += 1 }
+            return (before, after)
         }
         (after.lastError.isEmpty ? polls[index].good : polls[index].bad).add()
         guard before.lastError != after.lastError else { return }

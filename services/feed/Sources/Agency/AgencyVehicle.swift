@@ -17,6 +17,9 @@ struct AgencyVehicle: Sendable, Equatable {
     }
 
     /// The service date, where the agency names one that is a date.
+    ///
+    /// One that cannot be read (`2026113`) is as good as none: nobody knows which day was meant, so it is taken out
+    /// (E021) and the trip, which the agency does name, is covered on every date.
     var startDate: ServiceDate? { position.trip?.startDate.flatMap(ServiceDate.init) }
 
     /// The place, when it is one.

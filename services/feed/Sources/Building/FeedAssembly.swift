@@ -57,7 +57,7 @@ struct FeedAssembly: Sendable {
     private var basis: Basis?
     /// When the last merge's inputs look different by their age alone.
     private var expiresAt = UnixSeconds.min
-    private var inheritedEntities: [FeedEntity] = []
+    private var inheritedEntities: [SourcedEntity] = []
 
     init(_ rules: Rules) { self.rules = rules }
 
@@ -66,11 +66,11 @@ struct FeedAssembly: Sendable {
     /// - Parameters:
     ///   - positionsHeader: The header time of its last positions.
     ///   - updatesHeader: The header time of its last trip updates.
-    ///   - agencyEntities: What it published of agencies; stands until ours have been asked.
+    ///   - agencyEntities: What it published of agencies; of each it stands until that has answered.
     mutating func follow(
         positionsHeader: UnixSeconds,
         updatesHeader: UnixSeconds,
-        agencyEntities: [FeedEntity]
+        agencyEntities: [SourcedEntity]
     ) {
         positions.follow(headerTimestamp: positionsHeader)
         tripUpdates.follow(headerTimestamp: updatesHeader)
@@ -116,35 +116,37 @@ struct FeedAssembly: Sendable {
         stamp: BuilderStamp,
         at now: UnixSeconds
     ) -> Outcome {
-        let isComplete = known.agencies.allSatisfy(\.wasTried)
+        let isTried = known.agencies.allSatisfy(\.wasTried)
         let age = rules.trustedAge
         let fusion = AgencyFusion(known.agencies, at: now, age: age)
         let estimates = known.estimates.fresh(at: now, maxAge: rules.riderMaxAge)
-        if isComplete { inheritedEntities = [] }
+        let standing = known.inherited.standing(beside: known.agencies, at: now, age: age)
+        inheritedEntities.removeAll { entity in
+            known.agencies.haveAnswered(at: entity.feed) || !age.allows(entity.time, at: now)
+        }
         var inputs = FeedMerge.Inputs()
         inputs.drivers = known.drivers
         inputs.estimates = estimates
         inputs.agencies = fusion
         inputs.includesAgency = rules.includesAgency
         inputs.schedule = known.schedule
-        if !isComplete {
-            inputs.inherited = known.inherited.coverage(at: now, age: age)
-            inputs.inheritedEntities = inheritedEntities.filter { entity in
-                entity.vehicle?.timestamp.map { age.allows(Int64(clamping: $0), at: now) } ?? false
-            }
-            inputs.holdsRiders = !known.inherited.isUsable(at: now, age: age)
-        }
+        for vehicle in standing { inputs.inherited.add(vehicle.tripID, on: vehicle.startDate) }
+        inputs.inheritedEntities = inheritedEntities
+        // An agency that is away holds riders up no longer than it takes to find that out.
+        inputs.holdsRiders = !isTried && !known.inherited.isUsable(at: now, age: age)
         let merged = merge.merge(inputs, at: now)
-        expiresAt = expiry(estimates, fusion, isComplete: isComplete, at: now)
+        // What was inherited ages too, and is looked at each second for as long as it is needed.
+        let isSettled = isTried && standing.isEmpty && inheritedEntities.isEmpty
+        expiresAt = isSettled ? expiry(estimates, fusion, at: now) : now + 1
 
         var outcome = Outcome()
         outcome.positions = positions.tick(merged.entities, at: now, schedule: known.schedule)
         outcome.tripUpdates = updates(known, fusion, at: now)
         outcome.trusted = trusted.snapshot(
-            agencies: fusion,
+            agencies: fusion.trusted(beside: standing),
             drivers: DriverArbitration(known.drivers).trusted,
             configured: !known.agencies.isEmpty,
-            complete: isComplete,
+            complete: isTried,
             stamp: stamp,
             at: now
         )
@@ -198,11 +200,8 @@ struct FeedAssembly: Sendable {
     private func expiry(
         _ estimates: [TripEstimate],
         _ fusion: AgencyFusion,
-        isComplete: Bool,
         at now: UnixSeconds
     ) -> UnixSeconds {
-        // What was inherited ages too, and is looked at each second for the moments that it is needed.
-        guard isComplete else { return now + 1 }
         var soonest = min(fusion.changesAt, now + TrustedPublication.longestSilence)
         for estimate in estimates {
             // Published times are never ahead of the clock, so one that is moves with it.

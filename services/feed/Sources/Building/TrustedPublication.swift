@@ -2,7 +2,7 @@ internal import Messages
 internal import RealtimeFeed
 internal import Transit
 
-/// What another builder said of trusted vehicles, for as long as this one has not asked the agencies.
+/// What another builder said of trusted vehicles; of each agency it stands until that has answered this one.
 struct InheritedTrust: Sendable {
     private var message: TrustedVehicles?
     /// Rises with each message.
@@ -29,14 +29,19 @@ struct InheritedTrust: Sendable {
         return age.allows(message.createdAt, at: now)
     }
 
-    /// The runs that agencies were reported on and that are still young enough.
-    func coverage(at now: UnixSeconds, age: TrustedAge) -> Coverage {
-        var coverage = Coverage()
-        for vehicle in message?.vehicles ?? []
-        where vehicle.source == .agency && age.allows(vehicle.timestamp, at: now) {
-            coverage.add(vehicle.tripID, on: vehicle.startDate)
+    /// The vehicles that still count: young enough, and of agencies that have not answered yet.
+    ///
+    /// An agency that is away keeps its own vehicles here until they are too old, and nobody else's.
+    func standing(
+        beside agencies: [AgencyFeed],
+        at now: UnixSeconds,
+        age: TrustedAge
+    ) -> [TrustedVehicle] {
+        guard let message, !agencies.allSatisfy(\.hasAnswered) else { return [] }
+        return message.vehicles.filter { vehicle in
+            vehicle.source == .agency && age.allows(vehicle.timestamp, at: now)
+                && !agencies.haveAnswered(at: vehicle.feed)
         }
-        return coverage
     }
 }
 
@@ -53,22 +58,22 @@ struct TrustedPublication: Sendable {
     /// The snapshot of this moment.
     ///
     /// - Parameters:
-    ///   - agencies: The agencies' vehicles that count.
+    ///   - agencies: The agencies' vehicles that count, one for each run.
     ///   - drivers: The drivers' vehicles, one for each run.
     ///   - configured: Whether any agency feed is configured.
-    ///   - complete: Whether every one of them was asked.
+    ///   - complete: Whether every one of them was tried.
     ///   - stamp: Who says so.
     ///   - now: The application clock.
     /// - Returns: nil when the last one stands.
     mutating func snapshot(
-        agencies: AgencyFusion,
+        agencies: [TrustedVehicle],
         drivers: [TrustedVehicle],
         configured: Bool,
         complete: Bool,
         stamp: BuilderStamp,
         at now: UnixSeconds
     ) -> TrustedVehicles? {
-        let vehicles = agencies.runs.compactMap(\.trusted) + drivers
+        let vehicles = agencies + drivers
         if let last, last.vehicles == vehicles, last.complete == complete,
             now - last.at < Self.longestSilence
         {
@@ -96,6 +101,35 @@ struct BuilderStamp: Sendable, Equatable {
     var epoch: UInt64
 }
 
+extension AgencyFusion {
+    /// Every vehicle on a trip as verifiers take it, one for each run.
+    ///
+    /// - Parameter standing: What another builder said and still counts; it is told on, so that neither
+    ///   verifiers nor the next builder lose it.
+    /// - Returns: The vehicles; of two on one run the fresher.
+    func trusted(beside standing: [TrustedVehicle]) -> [TrustedVehicle] {
+        var vehicles = runs.compactMap(\.trusted)
+        guard !standing.isEmpty else { return vehicles }
+        var places: [Run: Int] = [:]
+        for (place, vehicle) in vehicles.enumerated() { places[Run(vehicle)] = place }
+        for vehicle in standing {
+            guard let place = places[Run(vehicle)] else {
+                places[Run(vehicle)] = vehicles.count
+                vehicles.append(vehicle)
+                continue
+            }
+            if vehicle.timestamp > vehicles[place].timestamp { vehicles[place] = vehicle }
+        }
+        return vehicles
+    }
+}
+
+extension AgencyFusion.Run {
+    fileprivate init(_ vehicle: TrustedVehicle) {
+        self.init(trip: vehicle.tripID, date: vehicle.startDate)
+    }
+}
+
 extension AgencyFusion.Sighting {
     /// The vehicle as verifiers take it; nil when it names no trip or no time of its own.
     ///
@@ -110,7 +144,8 @@ extension AgencyFusion.Sighting {
             latitude: place?.latitude,
             longitude: place?.longitude,
             timestamp: time,
-            source: .agency
+            source: .agency,
+            feed: feed
         )
     }
 }

@@ -24,6 +24,11 @@ enum ReportCommit {
         let driverID: UniqueID
         let receivedAt: UnixSeconds
         let key: Key
+        /// How many reports came before it in the transaction.
+        let order: Int
+
+        /// What is published and what ages: as reported, but never ahead of the receipt.
+        var reportedAt: UnixSeconds { report.reportedAt(receivedAt: receivedAt) }
     }
 
     /// What a stored point is known by.
@@ -57,7 +62,7 @@ enum ReportCommit {
         try ReportStore.makeVehicles(of: points, on: connection)
         let inserted = try ReportStore.insert(points, on: connection)
         let live = try ReportStore.makeLive(
-            Self.newestOfDrivers(Self.newest(points.filter { inserted.contains($0.key) })),
+            Self.live(of: points.filter { inserted.contains($0.key) }),
             on: connection
         )
         return Outcome(
@@ -70,40 +75,48 @@ enum ReportCommit {
     /// The points by key, each key once: the first that came.
     private static func points(of works: [ReportWork]) -> [Point] {
         var points: [Key: Point] = [:]
+        var order = 0
         for work in works {
             for report in work.reports {
+                order += 1
                 let key = Key(vehicleID: report.vehicleID, timestamp: report.timestamp)
                 guard points[key] == nil else { continue }
                 points[key] = Point(
                     report: report,
                     driverID: work.driverID,
                     receivedAt: work.receivedAt,
-                    key: key
+                    key: key,
+                    order: order
                 )
             }
         }
         return points.values.sorted { $0.key < $1.key }
     }
 
-    /// The newest of each vehicle, by vehicle, from points in the order of their keys.
-    private static func newest(_ points: [Point]) -> [Point] {
-        points.indices.filter { index in
-            let next = index + 1
-            return next == points.count
-                || points[next].key.vehicleID != points[index].key.vehicleID
-        }
-        .map { points[$0] }
+    /// The points that may become live, by vehicle: of each vehicle one, and of each driver one.
+    ///
+    /// Whoever sent what was kept offline is aboard one vehicle now, and a batch makes no more of them live than a
+    /// report does (decision 0095).
+    private static func live(of points: [Point]) -> [Point] {
+        newest(newest(points, ofEach: \.key.vehicleID), ofEach: \.driverID)
     }
 
-    /// The newest of each driver, in the same order: whoever sent what was kept offline is aboard one vehicle
-    /// now, and a batch makes no more of them live than a report does.
-    private static func newestOfDrivers(_ points: [Point]) -> [Point] {
-        var newest: [UniqueID: Point] = [:]
+    /// Newest is what was reported last by times that are not ahead of the receipt, and of what a fast clock
+    /// dated ahead the last that came.
+    private static func newest<ID: Hashable>(
+        _ points: [Point],
+        ofEach id: (Point) -> ID
+    ) -> [Point] {
+        var newest: [ID: Point] = [:]
         for point in points {
-            let known = newest[point.driverID]?.key.timestamp ?? .min
-            if point.key.timestamp > known { newest[point.driverID] = point }
+            if let known = newest[id(point)],
+                (known.reportedAt, known.order) > (point.reportedAt, point.order)
+            {
+                continue
+            }
+            newest[id(point)] = point
         }
-        return points.filter { newest[$0.driverID]?.key == $0.key }
+        return points.filter { newest[id($0)]?.key == $0.key }
     }
 
     /// A point counts as accepted once, for the work that brought it first.

@@ -139,7 +139,7 @@ enum ReportStore {
                 .doubleArray(reports.map(\.latitude)), .doubleArray(reports.map(\.longitude)),
                 .doubleArray(reports.map(\.bearing)), .doubleArray(reports.map(\.speed)),
                 .timestampArray(reports.map(\.timestamp)),
-                .timestampArray(points.map { $0.report.reportedAt(receivedAt: $0.receivedAt) }),
+                .timestampArray(points.map(\.reportedAt)),
                 .timestampArray(points.map(\.receivedAt)), .uuidArray(points.map(\.driverID)),
             ]
         )

@@ -23,7 +23,8 @@ struct AgencyFusion: Sendable {
     /// Trips of which an agency itself says when they arrive.
     private(set) var tripsWithUpdates: Set<TripID> = []
 
-    private struct Run: Hashable {
+    /// A trip on a date, or on any.
+    struct Run: Hashable {
         let trip: TripID
         let date: ServiceDate?
     }

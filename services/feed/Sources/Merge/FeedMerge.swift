@@ -14,6 +14,8 @@ struct SourcedEntity: Sendable, Equatable {
 
     /// Who reports it.
     var source: Source
+    /// The place of its agency's feed in the configuration, from 0; nil for others, and where nobody said.
+    var feed: Int?
     /// What is published.
     var entity: FeedEntity
     /// Where the vehicle was, more exactly than the feed's numbers say; nil for trip updates.
@@ -33,10 +35,10 @@ struct FeedMerge: Sendable {
         var estimates: [TripEstimate] = []
         /// The agencies' vehicles of the moment.
         var agencies = AgencyFusion()
-        /// Agencies' trips that another builder knew of, until ours have been asked.
+        /// Trips of agencies that have not answered yet, as another builder knew of them.
         var inherited = Coverage()
-        /// Agencies' entities that another builder published, until ours have been asked.
-        var inheritedEntities: [FeedEntity] = []
+        /// Entities of agencies that have not answered yet, as another builder published them.
+        var inheritedEntities: [SourcedEntity] = []
         /// Whether riders wait because nobody knows yet what agencies report (architecture, section 5).
         var holdsRiders = false
         /// `FEED_INCLUDE_AGENCY`.
@@ -92,11 +94,14 @@ struct FeedMerge: Sendable {
         }
         if inputs.includesAgency {
             let taken = Set(drivers.map(\.vehicleID))
-            for entity in agencyEntities(inputs, driven, besides: taken, &output) {
-                output.entities.append(
-                    SourcedEntity(source: .agency, entity: entity, place: entity.place)
-                )
+            let inherited = inputs.inheritedEntities.filter { inherited in
+                guard let vehicle = inherited.entity.vehicle, let id = vehicle.vehicle?.id else {
+                    return false
+                }
+                return !taken.contains(id) && !(vehicle.trip.map(driven.covers) ?? false)
             }
+            let own = agencyEntities(inputs, driven, besides: taken, &output)
+            output.entities += AgencyInheritance.join(own, inherited)
         }
         guard !inputs.holdsRiders else { return output }
         for estimate in inputs.estimates {
@@ -115,7 +120,7 @@ struct FeedMerge: Sendable {
         _ driven: Coverage,
         besides drivers: Set<VehicleID>,
         _ output: inout Output
-    ) -> [FeedEntity] {
+    ) -> [SourcedEntity] {
         let mending = AgencyMending(schedule: inputs.schedule)
         let completion = TripCompletion(schedule: inputs.schedule)
         var chosen: [(feed: Int, id: VehicleID)] = []
@@ -151,20 +156,15 @@ struct FeedMerge: Sendable {
             }
         }
         let names = identities.names(of: chosen, besides: drivers)
-        let inherited = inputs.inheritedEntities.filter { entity in
-            guard let id = entity.vehicle?.vehicle?.id, !drivers.contains(id) else { return false }
-            return !names.contains(id) && !(entity.vehicle?.trip.map(driven.covers) ?? false)
-        }
-        var entities = zip(names, positions).map { name, position in
-            var position = position
+        return zip(names, zip(chosen, positions)).map { name, vehicle in
+            let source = vehicle.0
+            var position = vehicle.1
             var descriptor = position.vehicle ?? VehicleDescriptor()
             descriptor.id = name
             position.vehicle = descriptor
-            return FeedEntity(id: name.rawValue, vehicle: position)
+            let entity = FeedEntity(id: name.rawValue, vehicle: position)
+            return SourcedEntity(ofAgency: entity, feed: source.feed)
         }
-        entities += inherited
-        entities.sort { VehicleID($0.id) < VehicleID($1.id) }
-        return entities
     }
 
     private struct VehicleKey: Hashable {
@@ -193,15 +193,19 @@ extension Coverage {
     }
 }
 
-extension FeedEntity {
-    /// Where an agency says that a vehicle is.
-    fileprivate var place: TripPredictor.Place? {
-        guard let position = vehicle?.position else { return nil }
-        return .coordinate(
+extension SourcedEntity {
+    /// An agency's vehicle, where the agency says that it is.
+    init(ofAgency entity: FeedEntity, feed: Int?) {
+        self.init(source: .agency, feed: feed, entity: entity)
+        guard let position = entity.vehicle?.position else { return }
+        place = .coordinate(
             Coordinate(
                 latitude: Double(position.latitude),
                 longitude: Double(position.longitude)
             )
         )
     }
+
+    /// When the vehicle was there, POSIX seconds; 0 when nobody said.
+    var time: UnixSeconds { Int64(clamping: entity.vehicle?.timestamp ?? 0) }
 }

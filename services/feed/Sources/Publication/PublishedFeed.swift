@@ -79,6 +79,18 @@ final class PublishedFeed: Sendable {
         (try? FeedMessage(decoding: bytes(of: source)))?.entities ?? []
     }
 
+    /// The agencies' entities with the feeds that they come from, read back from the bytes.
+    var agencyEntities: [SourcedEntity] {
+        let header = FeedHeader(timestamp: 0).encodedField()
+        return built.variants.filter { $0.kind == SourcedEntity.Source.agency.rawValue }
+            .flatMap { variant in
+                let message = try? FeedMessage(decoding: header + variant.bytes)
+                return (message?.entities ?? []).map { entity in
+                    SourcedEntity(ofAgency: entity, feed: variant.feed)
+                }
+            }
+    }
+
     /// Makes the variants that readers ask for, compressed; for a thread that may take its time.
     func prepare() {
         for variant in state.withLock({ Array($0.wanted.keys) }) {
@@ -138,14 +150,23 @@ extension BuiltFeed {
             epoch: stamp.epoch,
             tick: tick,
             headerTimestamp: build.headerTimestamp,
-            variants: SourcedEntity.Source.allCases.map { source in
-                Variant(
-                    kind: source.rawValue,
-                    bytes: FeedMessage.encodedFields(
-                        of: build.entities.filter { $0.source == source }.map(\.entity)
-                    )
+            variants: SourcedEntity.Source.allCases.flatMap { source in
+                Variant.list(
+                    of: build.entities.filter { $0.source == source },
+                    kind: source.rawValue
                 )
             }
         )
+    }
+}
+
+extension BuiltFeed.Variant {
+    /// Packs the entities of a source, each agency's apart: a successor must know whose they are.
+    fileprivate static func list(of entities: [SourcedEntity], kind: String) -> [Self] {
+        let feeds = Set(entities.map(\.feed)).sorted { $0 ?? .max < $1 ?? .max }
+        return feeds.map { feed in
+            let own = entities.filter { $0.feed == feed }.map(\.entity)
+            return Self(kind: kind, feed: feed, bytes: FeedMessage.encodedFields(of: own))
+        }
     }
 }

@@ -45,7 +45,32 @@ final class StreamHub: Sendable {
         /// The newest states, the newest last.
         var stages: [Stage] = []
         var readers: [ObjectIdentifier: StreamReader] = [:]
+        /// The number of the newest state that was begun; goes on when readers leave and others come.
+        var newestNumber: UInt64 = 0
+        /// Whether somebody makes a state: one is made after the other, so that each is newer than the one before.
         var isBuilding = false
+        /// Whether there is a feed, or a first reader, that no state was begun for.
+        var isAwaited = false
+
+        /// Begins the state that is awaited.
+        ///
+        /// - Parameter goesOn: Whether the caller has just made one; while it makes them nobody else does.
+        /// - Returns: Its number and the state before it; nil when it is not for the caller to make one.
+        mutating func begin(goesOn: Bool = false) -> (number: UInt64, previous: StreamTick?)? {
+            guard goesOn || !isBuilding else { return nil }
+            isBuilding = isAwaited && !readers.isEmpty
+            isAwaited = false
+            guard isBuilding else { return nil }
+            newestNumber += 1
+            return (newestNumber, stages.last?.tick)
+        }
+
+        /// Keeps a state; who joined while it was made knows none before, and needs none.
+        mutating func keep(_ stage: Stage) {
+            guard !readers.isEmpty else { return }
+            stages.append(stage)
+            if stages.count > Int(StreamHub.patience) + 1 { stages.removeFirst() }
+        }
     }
 
     private let board: @Sendable () -> PublishedFeed
@@ -89,20 +114,23 @@ final class StreamHub: Sendable {
 
     /// There is a new feed; called on the thread that brought it, which may take its time.
     func feedChanged() {
-        let (hasReaders, last) = state.withLock { state in
-            if state.readers.isEmpty { state.stages = [] }
-            return (!state.readers.isEmpty, state.stages.last?.tick)
+        state.withLock { $0.isAwaited = true }
+        build()
+    }
+
+    /// Makes states for as long as one is awaited; returns at once while another thread does.
+    private func build() {
+        var next = state.withLock { $0.begin() }
+        while let (number, previous) = next {
+            // What most readers want is ready before they are woken.
+            let stage = Self.stage(StreamTick(board(), number: number, after: previous))
+            let readers: [StreamReader]
+            (readers, next) = state.withLock { state in
+                state.keep(stage)
+                return (Array(state.readers.values), state.begin(goesOn: true))
+            }
+            for reader in readers { reader.wake() }
         }
-        guard hasReaders else { return }
-        // What most readers want is ready before they are woken.
-        let stage = Self.stage(StreamTick(board(), after: last))
-        let readers = state.withLock { state -> [StreamReader] in
-            guard state.stages.last?.tick.number == last?.number else { return [] }
-            state.stages.append(stage)
-            if state.stages.count > Int(Self.patience) + 1 { state.stages.removeFirst() }
-            return Array(state.readers.values)
-        }
-        for reader in readers { reader.wake() }
     }
 
     /// A state with what changed in it, as readers without a filter are told it.
@@ -128,16 +156,13 @@ final class StreamHub: Sendable {
         let (isAdmitted, mustBuild) = state.withLock { state in
             guard state.readers.count < maximumReaders else { return (false, false) }
             state.readers[ObjectIdentifier(reader)] = reader
-            let mustBuild = state.stages.isEmpty && !state.isBuilding
-            if mustBuild { state.isBuilding = true }
+            let mustBuild = state.stages.isEmpty && !state.isBuilding && !state.isAwaited
+            if mustBuild { state.isAwaited = true }
             return (true, mustBuild)
         }
         guard isAdmitted else { return nil }
         if mustBuild {
-            Task { [self] in
-                await WorkerThread.run { self.feedChanged() }
-                state.withLock { $0.isBuilding = false }
-            }
+            Task { [self] in await WorkerThread.run { self.build() } }
         }
         return reader
     }

@@ -12,7 +12,7 @@ final class StreamTick: Sendable {
         let old, new: StreamEntity?
     }
 
-    /// Rises by one with each state.
+    /// Rises by one with each state, and is no other state's ever.
     let number: UInt64
     let header: UnixSeconds
     /// All entities by id, so that a place among them is one in every state.
@@ -23,35 +23,58 @@ final class StreamTick: Sendable {
     ///
     /// - Parameters:
     ///   - feed: The positions.
+    ///   - number: Above the one before by one.
     ///   - previous: The state before; nil for a first one.
-    init(_ feed: PublishedFeed, after previous: StreamTick?) {
-        number = (previous?.number ?? 0) + 1
+    init(_ feed: PublishedFeed, number: UInt64, after previous: StreamTick?) {
+        self.number = number
         header = feed.built.headerTimestamp
-        var known = Dictionary(
-            (previous?.entities ?? []).map { (VehicleID($0.id), $0) },
+        let before = previous?.entities ?? []
+        let places = Dictionary(
+            before.enumerated().map { (VehicleID($0.element.id), $0.offset) },
             uniquingKeysWith: { first, _ in first }
         )
-        var entities: [StreamEntity] = []
+        var kept = [StreamEntity?](repeating: nil, count: before.count)
+        var added: [StreamEntity] = []
         var changes: [Change] = []
         for source in SourcedEntity.Source.allCases {
             guard let wanted = FeedSource(rawValue: source.rawValue) else { continue }
             for entity in feed.entities(of: wanted) {
-                let old = known.removeValue(forKey: VehicleID(entity.id))
-                if let old, old.entity == entity, old.source == source {
-                    entities.append(old)
+                let place = places[VehicleID(entity.id)].flatMap { kept[$0] == nil ? $0 : nil }
+                let old = place.map { before[$0] }
+                if let place, let old, old.entity == entity, old.source == source {
+                    kept[place] = old
                     continue
                 }
                 let new = StreamEntity(entity, source: source)
-                entities.append(new)
                 changes.append(Change(old: old, new: new))
+                if let place { kept[place] = new } else { added.append(new) }
             }
         }
-        for old in previous?.entities ?? [] where known[VehicleID(old.id)] != nil {
+        for (old, new) in zip(before, kept) where new == nil {
             changes.append(Change(old: old, new: nil))
         }
-        entities.sort { VehicleID($0.id) < VehicleID($1.id) }
-        self.entities = entities
+        entities = Self.joined(kept.compactMap(\.self), added)
         self.changes = changes
+    }
+
+    /// Entities that are in order with others that need not be: only what is new is sorted each second.
+    private static func joined(
+        _ kept: [StreamEntity],
+        _ added: [StreamEntity]
+    ) -> [StreamEntity] {
+        guard !added.isEmpty else { return kept }
+        var entities: [StreamEntity] = []
+        entities.reserveCapacity(kept.count + added.count)
+        var rest = kept[...]
+        for new in added.sorted(by: { VehicleID($0.id) < VehicleID($1.id) }) {
+            let id = VehicleID(new.id)
+            while let next = rest.first, VehicleID(next.id) < id {
+                entities.append(next)
+                rest.removeFirst()
+            }
+            entities.append(new)
+        }
+        return entities + rest
     }
 
     /// The place of the first entity whose id comes after one.

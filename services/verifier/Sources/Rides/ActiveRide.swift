@@ -16,7 +16,7 @@ struct ActiveRide: Sendable {
     var reports = ReportAllowance()
     /// The last batch that was stored, so that its repeat gets the same answer.
     var lastBatch: StoredBatch?
-    /// When the ride was first believed, if this process saw it; the row knows it in any case.
+    /// When the ride was first believed, by our clock, if this process saw it; the row knows it in any case.
     var verifiedAt: UnixSeconds?
     /// The session with an end that was decided and could not be stored; the next reap stores it
     /// with its reason.

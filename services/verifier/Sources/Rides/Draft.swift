@@ -127,8 +127,8 @@ struct Draft {
             )
         }
         ride.unfiled = nil
-        if let change = outcome.changes.first(where: { $0.state == .verified }) {
-            ride.verifiedAt = change.timestamp
+        if outcome.changes.contains(where: { $0.state == .verified }) {
+            ride.verifiedAt = circumstances.now
         }
         ride.lastBatch = StoredBatch(digest: digest, answer: answer)
         for point in outcome.pointsToStore(tier: ride.tier) {

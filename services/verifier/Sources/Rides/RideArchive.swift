@@ -92,20 +92,24 @@ enum RideArchive {
         )
     }
 
-    /// The states of a ride: a rejection is decided by the point that also ends the ride.
+    /// The states of a ride, by our clock: a rejection is decided by the point that also ends the ride.
+    ///
+    /// Rows of earlier versions have times of points beside those of receipts; no state is told before the one before it.
     private static func changes(
         of ride: RideListEntry,
         verifiedAt: UnixSeconds?
     ) -> [RideStateChange] {
         var changes = [RideStateChange(state: RideState.pending.rawValue, at: ride.startedAt)]
-        if let verifiedAt {
-            changes.append(RideStateChange(state: RideState.verified.rawValue, at: verifiedAt))
+        func add(_ state: String, at time: UnixSeconds) {
+            changes.append(RideStateChange(state: state, at: max(time, changes.last?.at ?? time)))
         }
+        if let verifiedAt { add(RideState.verified.rawValue, at: verifiedAt) }
         guard let endedAt = ride.endedAt else { return changes }
         if ride.state == RideState.rejected.rawValue {
-            changes.append(RideStateChange(state: RideState.rejected.rawValue, at: endedAt))
+            add(RideState.rejected.rawValue, at: endedAt)
         }
-        return changes + [RideStateChange(state: "ended", at: endedAt)]
+        add("ended", at: endedAt)
+        return changes
     }
 
     private static func points(

@@ -322,7 +322,9 @@ enum RideStore {
                 record.firstMatchedAt.map(SQLValue.timestamp) ?? .null,
                 record.lastMatchedAt.map(SQLValue.timestamp) ?? .null,
                 record.lastAcceptedAt.map(SQLValue.timestamp) ?? .null,
-                .timestamp(max(end.endedAt, ride.session.startedAt)), SQLValue(requestID),
+                // A rejection is dated by the point that decided it, all else in the row by our clock.
+                .timestamp(max(end.reason.isRejection ? now : end.endedAt, ride.session.startedAt)),
+                SQLValue(requestID),
                 .timestamp(now), ride.verifiedAt.map(SQLValue.timestamp) ?? .null,
             ]
         )

@@ -160,10 +160,15 @@ struct  Alongside__TrustedVehicle
   int64_t timestamp;
   protobuf_c_boolean has_agency;
   protobuf_c_boolean agency;
+  /*
+   * the place of its agency's feed in the configuration, from 0
+   */
+  protobuf_c_boolean has_feed;
+  uint32_t feed;
 };
 #define ALONGSIDE__TRUSTED_VEHICLE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&alongside__trusted_vehicle__descriptor) \
-    , 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0 }
+    , 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 
 struct  Alongside__AgencyFeeds__Feed
@@ -214,10 +219,15 @@ struct  Alongside__BuiltFeed__Variant
   ProtobufCBinaryData kind;
   protobuf_c_boolean has_body;
   ProtobufCBinaryData body;
+  /*
+   * the place of the agency's feed in the configuration, from 0
+   */
+  protobuf_c_boolean has_feed;
+  uint32_t feed;
 };
 #define ALONGSIDE__BUILT_FEED__VARIANT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&alongside__built_feed__variant__descriptor) \
-    , 0, {0,NULL}, 0, {0,NULL} }
+    , 0, {0,NULL}, 0, {0,NULL}, 0, 0 }
 
 
 struct  Alongside__BuiltFeed

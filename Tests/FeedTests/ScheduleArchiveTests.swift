@@ -141,6 +141,42 @@ import Transit
         }
     }
 
+    @Test func `a schedule that is over takes no place of one that is in force`() async throws {
+        try await withPool { pool async throws in
+            let agency = Agency(try bytes())
+            let builder = follower(pool, agency)
+            let work = archivist(builder, pool)
+            #expect(await work.renew())
+            let inUse = builder.current?.contentHash
+            // Its copies run from a day before that moment for a year.
+            let old = try ScheduleRebase.rebase(zip: bytes(), now: TripEstimate.now - 400 * 86_400)
+            agency.answer.withLock { $0 = old }
+            #expect(await !work.renew())
+            #expect(builder.current?.contentHash == inUse)
+            // As the first one of a fleet it is all there is.
+            try await pool.withConnection { connection throws(DatabaseError) in
+                try connection.execute("TRUNCATE feed.schedule_archive CASCADE")
+            }
+            #expect(await archivist(follower(pool, agency), pool).renew())
+            let row = try await pool.withConnection { connection throws(DatabaseError) in
+                let row = try connection.query(
+                    "SELECT last_service_date, trips, rider_trips FROM feed.schedule_archive"
+                ).one()
+                return [
+                    try row.text("last_service_date"), "\(try row.int("trips"))",
+                    "\(try row.int("rider_trips"))",
+                ]
+            }
+            let index = try ScheduleLoader.load(zip: old, name: "old")
+            #expect(
+                row == [
+                    try #require(index.outlook.lastServiceDate).description,
+                    "\(index.counts.trips)", "\(index.counts.riderTrips)",
+                ]
+            )
+        }
+    }
+
     @Test(arguments: [true, false])
     func `a schedule that no rider can ride by takes no other's place while there are riders`(
         hasRiders: Bool

@@ -1,4 +1,6 @@
+import Schedule
 import Testing
+import Transit
 
 @testable import Operations
 
@@ -33,6 +35,16 @@ import Testing
         .init(service: service, name: name, silence: silence, endpoint: "ipc:///x")
     }
 
+    private static func schedule(
+        until last: String,
+        riderTrips: Int
+    ) -> DoctorReading.ScheduleInUse {
+        .init(
+            source: "gtfs.zip",
+            outlook: .init(lastServiceDate: .init(last), trips: 12, riderTrips: riderTrips)
+        )
+    }
+
     /// Two verifiers and a feed, as they should be.
     private static var well: DoctorReading {
         var reading = DoctorReading()
@@ -46,6 +58,8 @@ import Testing
         ]
         reading.owners = [owner("v1", half), owner("v2", other)]
         reading.activeRides = [0: 2, 200: 1]
+        // It ended yesterday, whose last trips may still run.
+        reading.schedule = schedule(until: "20260215", riderTrips: 9)
         reading.points = .init(
             days: ["20260216", "20260217", "20260218"],
             strays: 0,
@@ -129,6 +143,21 @@ import Testing
             },
             finding: "the verifiers' shares are from 127 to 129 slots: "
                 + "they even out within seconds after one has come or gone; ask again"
+        ),
+        Case(
+            testDescription: "the calendar ended two days ago",
+            change: { $0.schedule = schedule(until: "20260214", riderTrips: 9) },
+            finding: "riders can do nothing with the schedule from gtfs.zip (its calendar ended on "
+                + "20260214, so no trip runs any more): set GTFS_STATIC_URL to one that is in force "
+                + "and has shapes, or RIDER_MODE_ENABLED=false"
+        ),
+        Case(
+            testDescription: "no trip is for riders",
+            change: { $0.schedule = schedule(until: "20260215", riderTrips: 0) },
+            finding:
+                "riders can do nothing with the schedule from gtfs.zip (none of its 12 trips has "
+                + "a shape and times, so no rider can report on one): set GTFS_STATIC_URL to one that "
+                + "is in force and has shapes, or RIDER_MODE_ENABLED=false"
         ),
         Case(
             testDescription: "two schedules are in use",
@@ -216,6 +245,7 @@ import Testing
                 schedule   v1: ff from gtfs.zip
                            v2: ff from gtfs.zip
                            v3: ff from gtfs.zip
+                           9 of 12 trips for riders, until 20260215
                 points     partitions 20260216 20260217 20260218; 0 rows in the default one
                 """
         )

@@ -1,5 +1,6 @@
-import Operations
 import Testing
+
+@testable import Operations
 
 @Suite struct UsageTests {
     private static let commands: [([String], Int32)] = [
@@ -12,5 +13,20 @@ import Testing
     @Test(arguments: commands)
     func `ends with the code of the usage`(arguments: [String], code: Int32) {
         #expect(Alongside.run(arguments: arguments, environment: [:]) == code)
+    }
+
+    @Test func `an unknown command is named, and of a known one its own usage is shown`() {
+        #expect(
+            Alongside.fault(["frob", "x"])
+                == "alongside: there is no command \"frob\"; alongside help lists all"
+        )
+        let user = Alongside.fault(["user"])
+        #expect(user.hasPrefix("alongside: user is used so:\n  user add --role admin|driver"))
+        #expect(user.hasSuffix("made and shown once"))
+        let schedule = Alongside.fault(["schedule", "check"])
+        #expect(schedule.contains("\n  schedule check FILE|URL"))
+        #expect(schedule.contains("\n  schedule rebase IN OUT"))
+        #expect(!schedule.contains("backup"))
+        #expect(Alongside.fault([]) == Alongside.usage)
     }
 }

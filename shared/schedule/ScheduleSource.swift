@@ -67,7 +67,7 @@ public final class ScheduleSource: Sendable {
     ///   - bytes: The zip.
     ///   - place: The path or address that it came from.
     ///   - keepsRiders: Whether one that no rider can ride by is refused where the one in use has trips for
-    ///     them: an agency publishes half a feed now and then.
+    ///     them: an agency publishes half a feed, or an old one, now and then.
     /// - Throws: ``ScheduleError``; the schedule in use stays.
     public func use(
         _ bytes: [UInt8],
@@ -84,12 +84,16 @@ public final class ScheduleSource: Sendable {
             Result { () throws(ScheduleError) in try ScheduleLoader.load(zip: bytes, name: name) }
         }
         let index = try result.get()
-        if keepsRiders, index.counts.riderTrips == 0,
-            let trips = current?.index.counts.riderTrips, trips > 0
+        let faults = index.outlook.shortcomings(on: index.serviceDate(at: now()))
+        if keepsRiders, let fault = faults.first, let inUse = current?.index,
+            inUse.outlook.shortcomings(on: inUse.serviceDate(at: now())).isEmpty
         {
-            throw ScheduleError(
-                source: name,
-                reason: "no trip of it has a shape and times, and the schedule in use has \(trips)"
+            throw ScheduleError(source: name, reason: "\(fault); the schedule in use is better")
+        }
+        for fault in faults {
+            logger.warning(
+                "riders can do nothing with this schedule",
+                ["schedule.source": .text(place), "error": .text(fault)]
             )
         }
         let loaded = LoadedSchedule(

@@ -27,6 +27,12 @@ public struct ServiceCalendar: Hashable, Sendable {
         self.removed = removed
     }
 
+    /// The last day that it names, whether taken out again or not; nil where it names none.
+    public var lastDate: ServiceDate? {
+        let pattern = weekdays == 0 ? nil : period?.upperBound
+        return [pattern, added.max()].compactMap(\.self).max()
+    }
+
     /// Whether the service runs on a date: removed dates win over added ones, those over the week.
     public func isActive(on date: ServiceDate) -> Bool {
         if removed.contains(date) { return false }

@@ -28,6 +28,10 @@ public enum Feed {
                 name: "0104-travel-times",
                 bytes: PackageResources._104_travel_times_sql
             ),
+            Migration(
+                name: "0105-schedule-outlook",
+                bytes: PackageResources._105_schedule_outlook_sql
+            ),
         ]
     )
 

@@ -76,7 +76,7 @@ public enum Alongside {
             case ("help", _), ("--help", _), ("-help", _), ("-h", _):
                 say(usage)
             default:
-                complain(usage)
+                complain(fault(arguments))
                 return 2
             }
             return 0
@@ -84,6 +84,24 @@ public enum Alongside {
             complain("alongside: \(error)")
             return 1
         }
+    }
+
+    /// What is wrong with a command line that no command takes.
+    static func fault(_ arguments: [String]) -> String {
+        guard let command = arguments.first else { return usage }
+        var lines: [Substring] = []
+        var isOfCommand = false
+        for line in usage.split(separator: "\n").dropFirst() where line.hasPrefix("  ") {
+            let words = line.dropFirst(2)
+            if words.first != " " {
+                isOfCommand = words.split(separator: " ").first == command[...]
+            }
+            if isOfCommand { lines.append(line) }
+        }
+        guard !lines.isEmpty else {
+            return "alongside: there is no command \"\(command)\"; alongside help lists all"
+        }
+        return "alongside: \(command) is used so:\n" + lines.joined(separator: "\n")
     }
 
     private static func up(

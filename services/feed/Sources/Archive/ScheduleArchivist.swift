@@ -42,16 +42,18 @@ struct ScheduleArchivist: Sendable {
         do {
             let bytes = try await source.fetched()
             let hash = ScheduleArchive.hash(of: bytes)
-            if try await ScheduleArchive(database).active()?.contentHash != hash {
-                // What does not load is not archived.
-                try await source.use(
-                    bytes,
-                    from: source.location,
-                    keepsRiders: hasRiders
-                )
+            let isArchived = try await ScheduleArchive(database).active()?.contentHash == hash
+            // What does not load is not archived.
+            try await source.use(
+                bytes,
+                from: source.location,
+                keepsRiders: hasRiders && !isArchived
+            )
+            if !isArchived {
                 try await activate(bytes, hash, from: source.location)
                 logger.info("schedule archived", ["archive.bytes": .integer(bytes.count)])
             }
+            if let outlook = source.current?.index.outlook { try await note(outlook, of: hash) }
             follower.isOn(hash)
             return true
         } catch {
@@ -60,6 +62,24 @@ struct ScheduleArchivist: Sendable {
                 ["error": .text(String(describing: error))]
             )
             return false
+        }
+    }
+
+    /// Writes beside a schedule what it is good for; those of earlier versions have it from the next look on.
+    private func note(_ outlook: ScheduleOutlook, of hash: [UInt8]) async throws(DatabaseError) {
+        try await database.withConnection { connection throws(DatabaseError) in
+            try connection.execute(
+                """
+                UPDATE feed.schedule_archive
+                SET last_service_date = $2, trips = $3, rider_trips = $4
+                WHERE content_hash = $1
+                    AND (last_service_date, trips, rider_trips) IS DISTINCT FROM ($2, $3, $4)
+                """,
+                [
+                    .bytes(hash), .text(outlook.lastServiceDate?.description ?? ""),
+                    .int(outlook.trips), .int(outlook.riderTrips),
+                ]
+            )
         }
     }
 

@@ -14,24 +14,36 @@ enum ScheduleCommand {
         try check(try bytes(location), from: location)
     }
 
-    /// Says what is in a schedule that was read.
-    ///
-    /// - Throws: ``OperationError`` naming file, line and reason.
-    static func check(_ zip: [UInt8], from location: String) throws(OperationError) -> String {
-        let index: ScheduleIndex
-        do {
-            index = try ScheduleLoader.load(zip: zip, name: location)
-        } catch {
-            throw OperationError("\(error)")
-        }
+    private static func check(
+        _ zip: [UInt8],
+        from location: String
+    ) throws(OperationError) -> String {
+        let index = try load(zip, from: location)
         let counts = index.counts
+        let today = index.serviceDate(at: ApplicationClock.live().now())
+        let warnings = index.outlook.shortcomings(on: today).map { "\nwarning: \($0)" }.joined()
         return """
             \(location): \(index.agencyName), \(index.timeZone.name)
               \(counts.routes) routes, \(counts.trips) trips, \(counts.stopTimes) stop times, \
             \(counts.stops) stops
               \(counts.shapes) shapes with \(counts.shapePoints) points
-              \(counts.riderTrips) trips that riders can report on
+              \(counts.riderTrips) trips that riders can report on, until \
+            \(index.outlook.lastServiceDate.map(String.init(describing:)) ?? "no day")\(warnings)
             """
+    }
+
+    /// Loads a schedule that was read.
+    ///
+    /// - Throws: ``OperationError`` naming file, line and reason.
+    static func load(
+        _ zip: [UInt8],
+        from location: String
+    ) throws(OperationError) -> ScheduleIndex {
+        do {
+            return try ScheduleLoader.load(zip: zip, name: location)
+        } catch {
+            throw OperationError("\(error)")
+        }
     }
 
     /// Writes a copy of a schedule that runs now and every day.

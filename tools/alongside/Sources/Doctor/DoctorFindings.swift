@@ -1,4 +1,6 @@
 internal import Bus
+internal import Schedule
+internal import Transit
 
 /// Something that is wrong, and what to do next.
 struct DoctorFinding: Sendable, Equatable, CustomStringConvertible {
@@ -39,7 +41,8 @@ extension DoctorReading {
             )
         }
         if hasRiders {
-            findings += ownerFindings + slotFindings + scheduleFindings + pointFindings
+            findings += ownerFindings + slotFindings + scheduleFindings + outlookFindings
+            findings += pointFindings
         }
         return findings
     }
@@ -129,6 +132,16 @@ extension DoctorReading {
                     + "refresh failed\" in their logs"
             )
         ]
+    }
+
+    private var outlookFindings: [DoctorFinding] {
+        guard let schedule, let today = points.flatMap({ ServiceDate($0.today) }) else { return [] }
+        return schedule.outlook.shortcomings(on: today).map { fault in
+            DoctorFinding(
+                "riders can do nothing with the schedule from \(schedule.source) (\(fault))",
+                "set GTFS_STATIC_URL to one that is in force and has shapes, or RIDER_MODE_ENABLED=false"
+            )
+        }
     }
 
     private var pointFindings: [DoctorFinding] {

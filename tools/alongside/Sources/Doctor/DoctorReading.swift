@@ -1,6 +1,8 @@
 internal import Database
 internal import Glibc
+internal import Schedule
 internal import ServiceKit
+internal import Transit
 
 /// What the database says about a running deployment, at one moment.
 struct DoctorReading: Sendable, Equatable {
@@ -43,6 +45,12 @@ struct DoctorReading: Sendable, Equatable {
         let tomorrow: String
     }
 
+    /// What the schedule in use is good for, as the builder noted it.
+    struct ScheduleInUse: Sendable, Equatable {
+        let source: String
+        let outlook: ScheduleOutlook
+    }
+
     var server = ""
     /// Why the server stores nothing, in its own words; nil when it does.
     var writeFault: String?
@@ -51,6 +59,8 @@ struct DoctorReading: Sendable, Equatable {
     var owners: [Owner] = []
     var activeRides: [Int: Int] = [:]
     var points: Points?
+    /// nil without a schedule in the database, and until the builder has looked at it.
+    var schedule: ScheduleInUse?
     /// Seconds added to every process's clock; nil without a shift.
     var clockOffset: Int64?
 
@@ -70,6 +80,7 @@ struct DoctorReading: Sendable, Equatable {
             reading.clockOffset = try connection.query("SELECT offset_seconds FROM bus.clock")
                 .first?.int64(0)
         }
+        if reading.isMigrated("feed") { reading.schedule = try schedule(on: connection) }
         if reading.isMigrated("verifier") {
             reading.owners = try owners(on: connection)
             reading.activeRides = try activeRides(on: connection)
@@ -191,6 +202,27 @@ struct DoctorReading: Sendable, Equatable {
             )
         }
         return owners
+    }
+
+    private static func schedule(
+        on connection: Connection
+    ) throws(DatabaseError) -> ScheduleInUse? {
+        guard
+            let row = try connection.query(
+                """
+                SELECT source, last_service_date, trips, rider_trips FROM feed.schedule_archive
+                ORDER BY epoch DESC LIMIT 1
+                """
+            ).first, try !row.isNull("last_service_date")
+        else { return nil }
+        return ScheduleInUse(
+            source: try row.text("source"),
+            outlook: ScheduleOutlook(
+                lastServiceDate: ServiceDate(try row.text("last_service_date")),
+                trips: try row.int("trips"),
+                riderTrips: try row.int("rider_trips")
+            )
+        )
     }
 
     private static func activeRides(

@@ -1,3 +1,5 @@
+internal import Schedule
+
 extension DoctorReading {
     /// What an operator reads: the facts in tables of plain text, without the findings.
     var report: String {
@@ -52,6 +54,17 @@ extension DoctorReading {
     }
 
     private var scheduleLines: [String] {
+        var lines = verifierScheduleLines
+        if let outlook = schedule?.outlook {
+            let last = outlook.lastServiceDate.map { "until \($0)" } ?? "on no day"
+            lines.append(
+                "           \(outlook.riderTrips) of \(outlook.trips) trips for riders, \(last)"
+            )
+        }
+        return lines
+    }
+
+    private var verifierScheduleLines: [String] {
         let inUse = owners.filter { !$0.scheduleHash.isEmpty }
         guard !inUse.isEmpty else { return ["schedule   none in use"] }
         return inUse.enumerated().map { index, owner in

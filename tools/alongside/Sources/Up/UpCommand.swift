@@ -71,7 +71,8 @@ final class UpCommand {
         let schedule = UpSchedule(settings, folder)
         var isFirst = postgres?.hasData == false
         if let own { isFirst = try !UpSchedule.isArchived(in: own.revealed()) }
-        guard try schedule.check(isFirst: isFirst, &signals, say: say) else { return }
+        let look = try schedule.check(isFirst: isFirst, &signals, say: say)
+        if case .stopped = look { return }
         let temporary = try TemporaryFolders(of: folder, postgres)
         defer { temporary.remove() }
         let url = own?.revealed() ?? postgres?.url ?? ""
@@ -83,6 +84,9 @@ final class UpCommand {
         if isStopped(&signals) { return }
         let time = try FleetTime(url, environment: environment)
         if let warning = time.warning { say("warning: \(warning)") }
+        for warning in look.warnings(at: time.clock.now()) {
+            say("warning: \(schedule.location): \(warning)")
+        }
         if isDemo, !schedule.isGiven {
             try ScheduleCommand.rebase(
                 from: installation.demoSchedule,

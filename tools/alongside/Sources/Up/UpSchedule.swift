@@ -1,5 +1,7 @@
 internal import Database
+internal import Schedule
 internal import ServiceKit
+internal import Transit
 
 /// The schedule of an `up`: the operator's, else the demo's, which is made when the fleet's clock is known.
 struct UpSchedule {
@@ -30,6 +32,22 @@ struct UpSchedule {
         }
     }
 
+    /// What came of a look at the operator's schedule.
+    enum Look {
+        /// A signal came first.
+        case stopped
+        /// Not read: it is the demo's, or the one in the database.
+        case unread
+        /// Read, and in this time zone of its agency.
+        case read(ScheduleOutlook, TimeZoneRules)
+
+        /// Why riders can do nothing with it.
+        func warnings(at now: UnixSeconds) -> [String] {
+            guard case .read(let outlook, let zone) = self else { return [] }
+            return outlook.shortcomings(on: zone.localTime(at: now).date)
+        }
+    }
+
     /// Reads the operator's schedule before anything is made.
     ///
     /// - Parameters:
@@ -37,33 +55,36 @@ struct UpSchedule {
     ///     an address does not answer.
     ///   - signals: End a download.
     ///   - say: Hears of a download.
-    /// - Returns: false when a signal came first.
+    /// - Returns: What it is good for, where it was read.
     /// - Throws: ``OperationError`` naming file, line and reason.
     func check(
         isFirst: Bool,
         _ signals: inout SignalWait,
         say: (String) -> Void
-    ) throws(OperationError) -> Bool {
-        guard isGiven else { return true }
+    ) throws(OperationError) -> Look {
+        guard isGiven else { return .unread }
         guard ScheduleDownload.isAddress(location) else {
-            _ = try ScheduleCommand.check(location)
-            return true
+            return try look(at: try ScheduleCommand.bytes(location))
         }
-        guard isFirst else { return true }
+        guard isFirst else { return .unread }
         say("fetching \(location)")
         func isStopped() -> Bool { signals.wait(milliseconds: 0) != nil }
-        let location = location
+        let address = location
         let fetched = BlockingWait.run(unless: isStopped) {
-            try await ScheduleDownload.bytes(location)
+            try await ScheduleDownload.bytes(address)
         }
         switch fetched {
-        case .success(let zip): _ = try ScheduleCommand.check(zip, from: location)
+        case .success(let zip): return try look(at: zip)
         case .failure(let error):
             throw OperationError(
                 "\(error); set GTFS_STATIC_URL to an address that answers, or to a file"
             )
-        case nil: return false
+        case nil: return .stopped
         }
-        return true
+    }
+
+    private func look(at zip: [UInt8]) throws(OperationError) -> Look {
+        let index = try ScheduleCommand.load(zip, from: location)
+        return .read(index.outlook, index.timeZone)
     }
 }

@@ -94,6 +94,7 @@ import Web
         let values = [
             "\(RelayLimits.messageBytes) bytes", "\(RelayLimits.frameDepth) levels",
             "\(Int(RelayLimits.budgetBurst)), \(Int(RelayLimits.budgetPerSecond))",
+            "\(Int(RelayLimits.openingBurst)), \(Int(RelayLimits.openingsPerSecond))",
             range(RelayLimits.candidates),
             range(RelayLimits.voteIndices), "\(RelayLimits.candidateName) characters",
             range(RelayLimits.accuracies) + " m", range(RelayLimits.headings) + " degrees",

@@ -293,7 +293,9 @@ final class CoreFleet {
             let entries = core.presence(part: part)
             for other in relays where other !== relay {
                 let (name, epoch) = (relay.name, relay.epoch)
-                pass { other.core.hear(entries, part: part, from: name, epoch: epoch, at: self.now) }
+                pass {
+                    other.core.hear(entries, part: part, from: name, epoch: epoch, at: self.now)
+                }
             }
         case .tell(let name, let news):
             let bytes = news.encoded()
@@ -309,7 +311,8 @@ final class CoreFleet {
             let bytes = RelayRequest(body: .departed(departures)).encoded()
             var areAllTaken = true
             for other in relays where other !== relay {
-                guard !other.isStill, case .departed(let told)? = try? RelayRequest(decoding: bytes).body
+                guard !other.isStill,
+                    case .departed(let told)? = try? RelayRequest(decoding: bytes).body
                 else {
                     areAllTaken = false
                     continue

@@ -48,7 +48,9 @@ import Transit
     }
 
     @Test(arguments: [true, false])
-    func `who asks is answered when the other relays know what has ended`(isTaken: Bool)
+    func `who asks is answered when the other relays know what has ended`(
+        isTaken: Bool
+    )
         async throws
     {
         let stage = Stage(relays: ["relay-2"])

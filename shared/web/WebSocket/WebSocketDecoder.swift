@@ -87,7 +87,10 @@ final class WebSocketDecoder {
     ///
     /// A client that says so and sends nothing more would otherwise be waited for.
     private func judgeHead(_ bytes: UnsafeRawBufferPointer) {
-        guard given > announced, given - announced <= Self.longestHead else { return head = [] }
+        guard given > announced, given - announced <= Self.longestHead else {
+            head = []
+            return
+        }
         let count = Int(given - announced)
         head = Array((head + bytes.suffix(count)).suffix(count))
         // The length stands behind two bytes, in eight where it needs them.

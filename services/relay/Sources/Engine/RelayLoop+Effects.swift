@@ -48,7 +48,8 @@ extension RelayLoop {
         case .tellEnds(let round, let departures):
             let relays = outside.livingRelays()
             guard !relays.isEmpty else {
-                return done += core.ends.end(round, isTaken: true)
+                done += core.ends.end(round, isTaken: true)
+                return
             }
             Task {
                 let isTaken = await outside.tellEnds(relays, departures)

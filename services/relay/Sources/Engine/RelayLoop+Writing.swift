@@ -34,7 +34,9 @@ extension RelayLoop {
         }
         writeBuffer.removeAll(keepingCapacity: true)
         if let (bytes, offset) = connection.partial { writeBuffer += bytes[offset...] }
-        for frame in frames where writeBuffer.count < Self.bytesPerWrite { writeBuffer += frame.bytes }
+        for frame in frames where writeBuffer.count < Self.bytesPerWrite {
+            writeBuffer += frame.bytes
+        }
         return writeBuffer.withUnsafeBytes { ($0.count, Self.send(connection, $0)) }
     }
 

@@ -32,6 +32,7 @@ struct EndedSessions {
     /// - Parameters:
     ///   - account: Whose it is.
     ///   - claim: The socket's claim; 0 for what came over no socket.
+    /// - Returns: true when the session of that socket, or of a later one, has ended.
     func covers(_ account: UniqueID, _ claim: UInt64) -> Bool {
         // Mostly nothing is remembered, and every fix of another relay asks.
         if young.isEmpty, old.isEmpty { return false }

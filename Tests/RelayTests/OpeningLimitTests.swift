@@ -1,5 +1,3 @@
-import Synchronization
-import Telemetry
 import Testing
 import Transit
 
@@ -7,16 +5,6 @@ import Transit
 
 /// How often an account may open a socket.
 @Suite struct OpeningLimitTests {
-    private final class ManualUptime: Sendable {
-        private let now = Atomic<UInt64>(1_000_000_000_000)
-
-        var nanoseconds: UInt64 { now.load(ordering: .relaxed) }
-
-        func advance(by duration: Duration) {
-            now.wrappingAdd(duration.nanoseconds, ordering: .relaxed)
-        }
-    }
-
     private let clock = ManualUptime()
     private let anna = UniqueID.random()
 

@@ -26,7 +26,7 @@ import Transit
             latitude: 1,
             longitude: 2,
             timestampMilliseconds: 1,
-            receivedAtMilliseconds: Timestamps.nowMilliseconds(),
+            receivedAtMilliseconds: Stage.milliseconds,
             ttlSeconds: 20,
             claim: 1,
             groups: [GroupVersion(groupID: stage.groupID, version: 1)]
@@ -116,7 +116,10 @@ private final class Stage {
         }
     }
 
-    let clock = ShiftedClock()
+    /// The application clock, which stands.
+    static let milliseconds: Int64 = 1_771_257_600_000
+
+    let clock = ManualUptime()
     let mailbox = RelayMailbox()
     let loop: RelayLoop
     private(set) var groupID = UniqueID.random()
@@ -146,7 +149,7 @@ private final class Stage {
                     outside.state.withLock { $0.revoked.contains(question.subject) }
                         ? .revoked : .valid
                 },
-                milliseconds: Timestamps.nowMilliseconds,
+                milliseconds: { Stage.milliseconds },
                 uptime: { clock.nanoseconds }
             ),
             mailbox: mailbox,
@@ -160,7 +163,7 @@ private final class Stage {
         TokenClaims(
             subject: account.description,
             role: .member,
-            issuedAt: Timestamps.nowMilliseconds() / 1000,
+            issuedAt: milliseconds / 1000,
             lifetime: .seconds(900)
         )
     }

@@ -108,7 +108,10 @@ import Web
             a.locate(2)
             try await a.roundTrip()
             _ = b.take()
-            if closesFirst { a.abort() }
+            if closesFirst {
+                a.abort()
+                try await eventually("its relay has noticed") { try await world.sockets() == 0 }
+            }
             let answer = try await call(
                 world,
                 .post,

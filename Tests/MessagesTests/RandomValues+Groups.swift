@@ -75,15 +75,19 @@ extension RandomValues {
                 reason: Withdrawal.Reason.allCases.randomElement(using: &$0) ?? .left
             )
         }
-        return RelayRequest(
-            requestID: id(),
-            trace: trace(),
-            body: bool() ? .takeAway(withdrawals) : .checkSessions
-        )
+        let body: RelayRequest.Body =
+            switch next() % 3 {
+            case 0: .takeAway(withdrawals)
+            case 1: .departed(list { $0.departure() })
+            default: .checkSessions
+            }
+        return RelayRequest(requestID: id(), trace: trace(), body: body)
     }
 
     private mutating func relayReply() -> RelayReply {
-        let bodies: [RelayReply.Body] = [.takenAway, .sessionsChecked, .refused]
+        let bodies: [RelayReply.Body] = [
+            .takenAway, .sessionsChecked, .departuresTaken, .refused,
+        ]
         return RelayReply(
             requestID: id(),
             trace: trace(),
@@ -117,20 +121,24 @@ extension RandomValues {
                     accountID: id(),
                     groupID: id(),
                     version: next(),
+                    claim: next(),
                     ballot: candidates.isEmpty ? .vote(count()) : .offer(candidates)
                 )
             )
         default:
-            body = .departure(
-                RelayedDeparture(
-                    accountID: id(),
-                    claim: next(),
-                    groupIDs: list { $0.id() },
-                    unjoinedGroupIDs: list { $0.id() }
-                )
-            )
+            body = .departure(departure())
         }
         return RelayNews(trace: trace(), body: body)
+    }
+
+    private mutating func departure() -> RelayedDeparture {
+        RelayedDeparture(
+            accountID: id(),
+            claim: next(),
+            groupIDs: list { $0.id() },
+            unjoinedGroupIDs: list { $0.id() },
+            hasSessionEnded: bool()
+        )
     }
 
     private mutating func relayedFix() -> RelayedFix {
@@ -143,6 +151,7 @@ extension RandomValues {
             timestampMilliseconds: time(),
             receivedAtMilliseconds: time(),
             ttlSeconds: count(),
+            claim: next(),
             isKnown: bool(),
             groups: list { GroupVersion(groupID: $0.id(), version: $0.next()) }
         )

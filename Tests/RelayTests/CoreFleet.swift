@@ -48,10 +48,13 @@ final class CoreFleet {
     var isTelling = true
     /// Answers of groups stay on their way.
     var holdsAnswers = false
+    /// What relays tell each other, but for what is acknowledged, stays on its way.
+    var holdsNews = false
     var status: [UniqueID: RevocationStatus] = [:]
     private(set) var stored: [AccountFix] = []
     private(set) var fetches = 0
     private var held: [() -> Void] = []
+    private var heldNews: [() -> Void] = []
     private var claims: UInt64 = 0
     private var sockets: Int32 = 0
 
@@ -200,12 +203,21 @@ final class CoreFleet {
         settle()
     }
 
-    /// Delivers answers that were kept.
-    func release() {
+    /// Delivers answers that were kept, the newest first if so wanted.
+    func release(newestFirst: Bool = false) {
         holdsAnswers = false
-        let answers = held
+        let answers = newestFirst ? held.reversed() : held
         held = []
         for answer in answers { answer() }
+        settle()
+    }
+
+    /// Delivers what relays told each other.
+    func releaseNews() {
+        holdsNews = false
+        let news = heldNews
+        heldNews = []
+        for item in news { item() }
         settle()
     }
 
@@ -234,6 +246,10 @@ final class CoreFleet {
 
     private func answer(_ body: @escaping () -> Void) {
         if holdsAnswers { held.append(body) } else { body() }
+    }
+
+    private func pass(_ body: @escaping () -> Void) {
+        if holdsNews { heldNews.append(body) } else { body() }
     }
 
     private func carryOut(_ effect: RelayCore.Effect, _ relay: Relay) {
@@ -276,7 +292,10 @@ final class CoreFleet {
         case .publish(let part):
             let entries = core.presence(part: part)
             for other in relays where other !== relay {
-                other.core.hear(entries, part: part, from: relay.name, epoch: relay.epoch, at: now)
+                let (name, epoch) = (relay.name, relay.epoch)
+                pass {
+                    other.core.hear(entries, part: part, from: name, epoch: epoch, at: self.now)
+                }
             }
         case .tell(let name, let news):
             let bytes = news.encoded()
@@ -286,8 +305,21 @@ final class CoreFleet {
             if other.isStill {
                 other.unread.append { other.core.hear(decoded, at: $0) }
             } else {
-                other.core.hear(decoded, at: now)
+                pass { other.core.hear(decoded, at: self.now) }
             }
+        case .tellEnds(let round, let departures):
+            let bytes = RelayRequest(body: .departed(departures)).encoded()
+            var areAllTaken = true
+            for other in relays where other !== relay {
+                guard !other.isStill,
+                    case .departed(let told)? = try? RelayRequest(decoding: bytes).body
+                else {
+                    areAllTaken = false
+                    continue
+                }
+                other.core.takeIn(told)
+            }
+            for call in core.ends.end(round, isTaken: areAllTaken) { call() }
         case .look(let standstill):
             let isAway = isDatabaseAway
             // What is answered is as it was when the look was sent.
@@ -370,8 +402,8 @@ final class CoreClient {
     /// Takes everything that waits.
     func read() {
         let waiting = session.outbox.next(.max, &composer)
-        for bytes in waiting {
-            frames.append(JSON(WebSocketBytes.payload(bytes)))
+        for frame in waiting {
+            frames.append(JSON(WebSocketBytes.payload(frame.bytes)))
         }
         session.outbox.drop(waiting.count)
     }

@@ -265,6 +265,32 @@ import Web
         }
     }
 
+    @Test func `who opens sockets over and over is refused for a while, others are not`()
+        async throws
+    {
+        let clock = ShiftedClock()
+        try await RelayWorld.with(uptime: clock) { world in
+            let (anna, ben) = (try await world.person("anna"), try await world.person("ben"))
+            let port = world.relays[0].port
+            var opened = 0
+            let refusal = await #expect(throws: LiveClient.Refused.self) {
+                // Each takes a moment, in which the account may open a little more.
+                while opened < 200 {
+                    _ = try await LiveClient(port: port, token: anna.token)
+                    opened += 1
+                }
+            }
+            #expect(refusal?.status == 429)
+            #expect(opened >= Int(RelayLimits.openingBurst))
+            _ = try await LiveClient(port: port, token: ben.token)
+            #expect(
+                try await world.figure("relay_openings_refused_total", of: world.relays[0]) == 1
+            )
+            clock.advance(by: .seconds(1))
+            _ = try await world.connect(anna)
+        }
+    }
+
     @Test func `beyond its limit a relay takes no more`() async throws {
         try await RelayWorld.with(settings: ["RELAY_SOCKETS": "2"]) { world in
             let people = try await ["anna", "ben", "cleo"].asyncMap { try await world.person($0) }

@@ -94,6 +94,7 @@ import Web
         let values = [
             "\(RelayLimits.messageBytes) bytes", "\(RelayLimits.frameDepth) levels",
             "\(Int(RelayLimits.budgetBurst)), \(Int(RelayLimits.budgetPerSecond))",
+            "\(Int(RelayLimits.openingBurst)), \(Int(RelayLimits.openingsPerSecond))",
             range(RelayLimits.candidates),
             range(RelayLimits.voteIndices), "\(RelayLimits.candidateName) characters",
             range(RelayLimits.accuracies) + " m", range(RelayLimits.headings) + " degrees",
@@ -106,10 +107,10 @@ import Web
         #expect(try rows("Bounds").map { $0[1] } == values)
     }
 
-    /// No mask, no UTF-8, a byte more than 16 MiB announced.
+    /// No mask, no UTF-8, the head of a frame of a byte more than 16 MiB.
     private static let broken: [[UInt8]] = [
         [0x81, 1, 0x61], [0x81, 0x81, 0, 0, 0, 0, 0xFF],
-        [0x81, 0xFF, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0x61],
+        [0x81, 0xFF, 0, 0, 0, 0, 1, 0, 0, 1],
     ]
 
     @Test func `the close codes are those of the code`() throws {

@@ -57,6 +57,7 @@ final class RelayWorld: Sendable {
     ///     and can be killed.
     ///   - limits: The limits of relays in this process.
     ///   - uptime: What those limits are measured with.
+    ///   - hears: Whether what other relays publish arrives at a relay in this process, by its number from 0 on.
     ///   - hasAuth: Whether auth runs, too.
     ///   - settings: Settings beside those that every part needs.
     ///   - body: The test.
@@ -66,6 +67,7 @@ final class RelayWorld: Sendable {
         areProcesses: Bool = false,
         limits: RelayLimits = .inTests,
         uptime: ShiftedClock = ShiftedClock(),
+        hears: @escaping @Sendable (Int) -> Bool = { _ in true },
         auth hasAuth: Bool = false,
         settings: [String: String] = [:],
         _ body: (RelayWorld) async throws -> Void
@@ -86,7 +88,11 @@ final class RelayWorld: Sendable {
             if areProcesses {
                 return try PartProcess("relay", name, environment, folder: folder)
             }
-            let definition = Relay.definition(limits, uptime: { uptime.nanoseconds })
+            let definition = Relay.definition(
+                limits,
+                uptime: { uptime.nanoseconds },
+                hears: { hears(number - 1) }
+            )
             return RunningPart(definition, name, environment)
         }
         let auth = hasAuth ? RunningPart(Auth.definition, "auth-1", environment) : nil

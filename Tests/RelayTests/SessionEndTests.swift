@@ -1,6 +1,7 @@
 import Database
 import Foundation
 import ServiceKit
+import Synchronization
 import TestKit
 import Testing
 import Transit
@@ -81,6 +82,57 @@ import Web
             #expect([4001, 1000].contains(try await b.close()))
             #expect(b.frames.isEmpty)
             #expect(try await c.next("left")["user"].id == ben.id)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `when a relay lost what others publish, it shows nobody who signed out`(
+        closesFirst: Bool
+    ) async throws {
+        let isDeaf = Atomic(false)
+        let hears: @Sendable (Int) -> Bool = { relay in
+            relay == 0 || !isDeaf.load(ordering: .relaxed)
+        }
+        try await RelayWorld.with(relays: 2, hears: hears, auth: true) { world in
+            let anna = try await signUp("anna", in: world)
+            let (ben, cleo) = (try await world.person("ben"), try await world.person("cleo"))
+            let convoy = try await world.group("convoys", ben, anna, cleo)
+            let (a, b) = (try await world.connect(anna, at: 0), try await world.connect(ben, at: 1))
+            for client in [a, b] {
+                client.join(convoy)
+                try await client.next("joined")
+            }
+            a.locate(1)
+            try await b.position(of: anna, at: 1)
+            isDeaf.store(true, ordering: .relaxed)
+            a.locate(2)
+            try await a.roundTrip()
+            _ = b.take()
+            if closesFirst {
+                a.abort()
+                try await eventually("its relay has noticed") { try await world.sockets() == 0 }
+            }
+            let answer = try await call(
+                world,
+                .post,
+                "/api/v1/auth/logout",
+                "",
+                token: anna.token
+            )
+            #expect(answer.status < 300)
+            // From here on nobody sees her.
+            let c = try await LiveClient(port: world.relays[1].port, token: cleo.token)
+            c.join(convoy)
+            try await c.next("joined")
+            for client in [b, c] { try await client.roundTrip() }
+            #expect(c.frames.isEmpty)
+            #expect(b.frames.map(\.type) == (closesFirst ? [] : ["left"]))
+            #expect(
+                try await world.figure(
+                    "relay_session_ends_answered_total",
+                    of: world.relays[0]
+                ) == 1
+            )
         }
     }
 

@@ -93,6 +93,19 @@ import Testing
         #expect(held == 0)
     }
 
+    @Test(arguments: [0, 1], [1, 3, .max])
+    func `a frame that is too long is refused at its head`(more: Int, size: Int) {
+        let length: [UInt8] = [0, 0, 0, 0, 1, 0, 0, UInt8(more)]
+        let before = Self.frame(1, Array("before".utf8)) + Self.frame(9, [])
+        for mask in [[], [1, 2, 3, 4]] as [[UInt8]] {
+            let (reading, held) = Self.read(before + [0x81, 0xFF] + length + mask, by: size)
+            #expect(reading.messages == [Array("before".utf8)])
+            #expect(reading.end == (more > 0 ? .faulty : nil))
+            #expect(reading.replies == [0x8A, 0] + (more > 0 ? [0x88, 2, 0x03, 0xF1] : []))
+            #expect((held > 0) == (more == 0))
+        }
+    }
+
     /// What breaks the protocol, and the code of our close frame.
     struct Fault: Sendable, CustomTestStringConvertible {
         let testDescription: String

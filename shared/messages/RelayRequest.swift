@@ -1,7 +1,7 @@
 public import Telemetry
 public import Transit
 
-/// What groups and auth ask each live relay, and wait for.
+/// What groups, auth and other relays ask a live relay, and wait for.
 public struct RelayRequest: Equatable, Sendable {
     /// Names this request through all its repeats.
     public var requestID: UniqueID
@@ -23,6 +23,8 @@ public struct RelayRequest: Equatable, Sendable {
         case takeAway([Withdrawal])
         /// From auth: read the revocations now; sockets of ended sessions are closed when it is answered.
         case checkSessions
+        /// From another relay: sessions of sockets there have ended; nothing of these sockets is shown after the answer.
+        case departed([RelayedDeparture])
     }
 }
 
@@ -83,8 +85,10 @@ public struct RelayReply: Equatable, Sendable {
     public enum Body: Equatable, Sendable {
         /// Done: no traffic after this.
         case takenAway
-        /// Done: every ended session's socket is closed.
+        /// Done: every ended session's socket is closed, and the other relays know it.
         case sessionsChecked
+        /// Done: nothing of these sockets is shown after this.
+        case departuresTaken
         /// The relay could not do it.
         case refused
     }

@@ -78,6 +78,8 @@ public struct RelayedFix: Equatable, Sendable {
     public var receivedAtMilliseconds: Int64
     /// How long it counts, in seconds from ``receivedAtMilliseconds`` on.
     public var ttlSeconds: Int
+    /// The claim of the socket that it came over; 0 for one that came over HTTP.
+    public var claim: UInt64
     /// A fix of before, for a relay that has only now someone to show it to.
     public var isKnown: Bool
     /// The groups to which the sender shares, in the versions that the first relay holds.
@@ -93,6 +95,7 @@ public struct RelayedFix: Equatable, Sendable {
         timestampMilliseconds: Int64,
         receivedAtMilliseconds: Int64,
         ttlSeconds: Int,
+        claim: UInt64 = 0,
         isKnown: Bool = false,
         groups: [GroupVersion]
     ) {
@@ -104,6 +107,7 @@ public struct RelayedFix: Equatable, Sendable {
         self.timestampMilliseconds = timestampMilliseconds
         self.receivedAtMilliseconds = receivedAtMilliseconds
         self.ttlSeconds = ttlSeconds
+        self.claim = claim
         self.isKnown = isKnown
         self.groups = groups
     }
@@ -152,14 +156,23 @@ public struct RelayedVote: Equatable, Sendable {
     public var groupID: UniqueID
     /// The group's version in which the sender was a member.
     public var version: UInt64
+    /// The claim of the socket that it came over.
+    public var claim: UInt64
     /// What.
     public var ballot: Ballot
 
     /// Makes a vote.
-    public init(accountID: UniqueID, groupID: UniqueID, version: UInt64, ballot: Ballot) {
+    public init(
+        accountID: UniqueID,
+        groupID: UniqueID,
+        version: UInt64,
+        claim: UInt64 = 0,
+        ballot: Ballot
+    ) {
         self.accountID = accountID
         self.groupID = groupID
         self.version = version
+        self.claim = claim
         self.ballot = ballot
     }
 }
@@ -175,17 +188,21 @@ public struct RelayedDeparture: Equatable, Sendable {
     /// The rider's other groups: nothing that waits for their views is shown any more, and where being
     /// connected is sharing nothing at all.
     public var unjoinedGroupIDs: [UniqueID]
+    /// Its session has ended: what comes of it later, or of an older socket of the account, is not shown any more.
+    public var hasSessionEnded: Bool
 
     /// Makes a departure.
     public init(
         accountID: UniqueID,
         claim: UInt64,
         groupIDs: [UniqueID],
-        unjoinedGroupIDs: [UniqueID] = []
+        unjoinedGroupIDs: [UniqueID] = [],
+        hasSessionEnded: Bool = false
     ) {
         self.accountID = accountID
         self.claim = claim
         self.groupIDs = groupIDs
         self.unjoinedGroupIDs = unjoinedGroupIDs
+        self.hasSessionEnded = hasSessionEnded
     }
 }

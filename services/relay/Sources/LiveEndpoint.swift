@@ -8,6 +8,7 @@ struct LiveEndpoint: Sendable {
     let mailbox: RelayMailbox
     let verifier: TokenVerifier
     let count: SocketCount
+    let openings: OpeningLimit
     let metrics: RelayMetrics
 
     var endpoint: Endpoint {
@@ -21,18 +22,31 @@ struct LiveEndpoint: Sendable {
                 metrics.refusedSockets.add()
                 throw HTTPError.relayFull
             }
-            // A client that leaves before its 101 never gets here, so it is counted here alone.
-            return try WebSocketHandshake.answer(request) { socket in
+            // A client that leaves before its 101 never gets there, so it is counted there alone.
+            let answer = try WebSocketHandshake.answer(request) { socket in
                 guard count.add() else { return RelayLoop.close(socket) }
                 guard !mailbox.post(.accept(socket, account, claims)) else { return }
                 RelayLoop.close(socket)
                 count.remove(1)
             }
+            guard openings.admits(account) else {
+                metrics.refusedOpenings.add()
+                throw HTTPError.tooManySockets
+            }
+            return answer
         }
     }
 }
 
 extension HTTPError {
+    /// 429 when an account opens sockets too often.
+    static let tooManySockets = HTTPError(
+        status: 429,
+        code: "rate.sockets",
+        message: "too many connections of this account, try again",
+        retryAfter: 1
+    )
+
     /// 503 when a relay has as many sockets as it may.
     static let relayFull = HTTPError(
         status: 503,

@@ -24,15 +24,17 @@ public enum Relay {
     /// The service as the executable runs it.
     public static let definition = definition(RelayLimits())
 
-    /// The service with other limits, or with another clock for them.
+    /// The service with other limits, with another clock for them, or hard of hearing.
     ///
     /// - Parameters:
     ///   - limits: Its limits.
     ///   - uptime: What they are measured with, monotonic nanoseconds.
+    ///   - hears: Whether something that another relay published arrives now.
     /// - Returns: The service.
     static func definition(
         _ limits: RelayLimits,
-        uptime: @escaping @Sendable () -> UInt64 = Timestamps.monotonicNanoseconds
+        uptime: @escaping @Sendable () -> UInt64 = Timestamps.monotonicNanoseconds,
+        hears: @escaping @Sendable () -> Bool = { true }
     ) -> ServiceDefinition {
         ServiceDefinition(
             name: ServiceNames.relay,
@@ -43,14 +45,15 @@ public enum Relay {
             schema: schema,
             usesBus: true,
             settings: [sockets.declaration],
-            build: { context in build(context, limits, uptime) }
+            build: { context in build(context, limits, uptime, hears) }
         )
     }
 
     private static func build(
         _ context: ServiceContext,
         _ limits: RelayLimits,
-        _ uptime: @escaping @Sendable () -> UInt64
+        _ uptime: @escaping @Sendable () -> UInt64,
+        _ hears: @escaping @Sendable () -> Bool
     ) -> ServiceParts {
         let bus = context.bus
         var limits = limits
@@ -78,6 +81,7 @@ public enum Relay {
                 ),
                 clock: context.clock,
                 uptime: uptime,
+                hears: hears,
                 limits: limits,
                 metrics: context.metrics
             )

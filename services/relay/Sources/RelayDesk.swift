@@ -2,7 +2,7 @@ internal import Messages
 internal import Telemetry
 internal import Transit
 
-/// Answers groups and auth, who take away.
+/// Answers groups, auth and other relays, who take away.
 struct RelayDesk: Sendable {
     let mailbox: RelayMailbox
     /// Reads the revocations; false when that failed.
@@ -23,8 +23,18 @@ struct RelayDesk: Sendable {
             return .takenAway
         case .checkSessions:
             guard await look() else { return .refused }
-            await done { .checkSessions($0) }
-            return .sessionsChecked
+            return await checkSessions() ? .sessionsChecked : .refused
+        case .departed(let departures):
+            await done { .departed(departures, $0) }
+            return .departuresTaken
+        }
+    }
+
+    /// Returns when every other relay knows which sessions have ended, or false when one could not be told.
+    private func checkSessions() async -> Bool {
+        await withCheckedContinuation { continuation in
+            let call: EndRounds.Call = { continuation.resume(returning: $0) }
+            if !mailbox.post(.checkSessions(call)) { call(true) }
         }
     }
 

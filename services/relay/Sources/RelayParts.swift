@@ -18,6 +18,8 @@ struct RelayParts: Sendable {
         let clock: ApplicationClock
         /// What limits are measured with, monotonic nanoseconds.
         let uptime: @Sendable () -> UInt64
+        /// Whether something that another relay published arrives now.
+        let hears: @Sendable () -> Bool
         let limits: RelayLimits
         let metrics: Metrics
     }
@@ -45,6 +47,8 @@ struct RelayParts: Sendable {
         let bus = surroundings.bus
         let groups = GroupsClient(bus, limit: surroundings.limits.askLimit)
         let (verifier, clock) = (surroundings.verifier, surroundings.clock)
+        let (instance, uptime) = (surroundings.instance, surroundings.uptime)
+        let ends = EndNotice(bus, metrics: metrics)
         let outside = RelayOutside(
             ask: { await groups.ask($0) },
             drawClaims: surroundings.claims.draw,
@@ -60,21 +64,30 @@ struct RelayParts: Sendable {
                     trace: trace
                 )
             },
-            livingRelays: { Set(bus.instances(of: ServiceNames.relay)) },
+            tellEnds: { relays, departures in await ends.tell(relays, departures) },
+            livingRelays: { Set(bus.instances(of: ServiceNames.relay)).subtracting([instance]) },
             claims: { try? verifier.claims(of: $0) },
             look: surroundings.revocations.look,
             status: surroundings.revocations.status,
             milliseconds: clock.milliseconds,
-            uptime: surroundings.uptime
+            uptime: uptime
         )
         let (limits, look) = (surroundings.limits, surroundings.revocations.look)
         desk = RelayDesk(mailbox: mailbox, look: look)
         endpoints = [
-            LiveEndpoint(mailbox: mailbox, verifier: verifier, count: count, metrics: metrics)
-                .endpoint
+            LiveEndpoint(
+                mailbox: mailbox,
+                verifier: verifier,
+                count: count,
+                openings: OpeningLimit(uptime),
+                metrics: metrics
+            ).endpoint
         ]
-        RelaySubscriptions(mailbox: mailbox, undecodable: metrics.undecodable)
-            .subscribe(bus, instance: surroundings.instance)
+        RelaySubscriptions(
+            mailbox: mailbox,
+            hears: surroundings.hears,
+            undecodable: metrics.undecodable
+        ).subscribe(bus, instance: instance)
         services = [
             ClosureService("sockets") {
                 startRelayThread {

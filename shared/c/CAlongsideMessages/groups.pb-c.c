@@ -559,6 +559,51 @@ void   alongside__relay_request__free_unpacked
   assert(message->base.descriptor == &alongside__relay_request__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   alongside__departures__init
+                     (Alongside__Departures         *message)
+{
+  static const Alongside__Departures init_value = ALONGSIDE__DEPARTURES__INIT;
+  *message = init_value;
+}
+size_t alongside__departures__get_packed_size
+                     (const Alongside__Departures *message)
+{
+  assert(message->base.descriptor == &alongside__departures__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t alongside__departures__pack
+                     (const Alongside__Departures *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &alongside__departures__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t alongside__departures__pack_to_buffer
+                     (const Alongside__Departures *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &alongside__departures__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Alongside__Departures *
+       alongside__departures__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Alongside__Departures *)
+     protobuf_c_message_unpack (&alongside__departures__descriptor,
+                                allocator, len, data);
+}
+void   alongside__departures__free_unpacked
+                     (Alongside__Departures *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &alongside__departures__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   alongside__take_away__entry__init
                      (Alongside__TakeAway__Entry         *message)
 {
@@ -1657,7 +1702,7 @@ const ProtobufCMessageDescriptor alongside__group_versions__descriptor =
   (ProtobufCMessageInit) alongside__group_versions__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__relay_request__field_descriptors[4] =
+static const ProtobufCFieldDescriptor alongside__relay_request__field_descriptors[5] =
 {
   {
     "header",
@@ -1707,9 +1752,22 @@ static const ProtobufCFieldDescriptor alongside__relay_request__field_descriptor
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "departed",
+    12,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Alongside__RelayRequest, body_case),
+    offsetof(Alongside__RelayRequest, departed),
+    &alongside__departures__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__relay_request__field_indices_by_name[] = {
   3,   /* field[3] = check_sessions */
+  4,   /* field[4] = departed */
   0,   /* field[0] = header */
   1,   /* field[1] = request_id */
   2,   /* field[2] = take_away */
@@ -1718,7 +1776,7 @@ static const ProtobufCIntRange alongside__relay_request__number_ranges[2 + 1] =
 {
   { 1, 0 },
   { 10, 2 },
-  { 0, 4 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor alongside__relay_request__descriptor =
 {
@@ -1728,11 +1786,49 @@ const ProtobufCMessageDescriptor alongside__relay_request__descriptor =
   "Alongside__RelayRequest",
   "alongside",
   sizeof(Alongside__RelayRequest),
-  4,
+  5,
   alongside__relay_request__field_descriptors,
   alongside__relay_request__field_indices_by_name,
   2,  alongside__relay_request__number_ranges,
   (ProtobufCMessageInit) alongside__relay_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor alongside__departures__field_descriptors[1] =
+{
+  {
+    "entries",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Alongside__Departures, n_entries),
+    offsetof(Alongside__Departures, entries),
+    &alongside__relayed_departure__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned alongside__departures__field_indices_by_name[] = {
+  0,   /* field[0] = entries */
+};
+static const ProtobufCIntRange alongside__departures__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor alongside__departures__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "alongside.Departures",
+  "Departures",
+  "Alongside__Departures",
+  "alongside",
+  sizeof(Alongside__Departures),
+  1,
+  alongside__departures__field_descriptors,
+  alongside__departures__field_indices_by_name,
+  1,  alongside__departures__number_ranges,
+  (ProtobufCMessageInit) alongside__departures__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor alongside__take_away__entry__field_descriptors[4] =
@@ -1850,7 +1946,7 @@ const ProtobufCMessageDescriptor alongside__take_away__descriptor =
   (ProtobufCMessageInit) alongside__take_away__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__relay_reply__field_descriptors[5] =
+static const ProtobufCFieldDescriptor alongside__relay_reply__field_descriptors[6] =
 {
   {
     "header",
@@ -1901,6 +1997,18 @@ static const ProtobufCFieldDescriptor alongside__relay_reply__field_descriptors[
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
+    "departures_taken",
+    12,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Alongside__RelayReply, body_case),
+    offsetof(Alongside__RelayReply, departures_taken),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
     "refused",
     19,
     PROTOBUF_C_LABEL_OPTIONAL,
@@ -1914,8 +2022,9 @@ static const ProtobufCFieldDescriptor alongside__relay_reply__field_descriptors[
   },
 };
 static const unsigned alongside__relay_reply__field_indices_by_name[] = {
+  4,   /* field[4] = departures_taken */
   0,   /* field[0] = header */
-  4,   /* field[4] = refused */
+  5,   /* field[5] = refused */
   1,   /* field[1] = request_id */
   3,   /* field[3] = sessions_checked */
   2,   /* field[2] = taken_away */
@@ -1924,8 +2033,8 @@ static const ProtobufCIntRange alongside__relay_reply__number_ranges[3 + 1] =
 {
   { 1, 0 },
   { 10, 2 },
-  { 19, 4 },
-  { 0, 5 }
+  { 19, 5 },
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor alongside__relay_reply__descriptor =
 {
@@ -1935,7 +2044,7 @@ const ProtobufCMessageDescriptor alongside__relay_reply__descriptor =
   "Alongside__RelayReply",
   "alongside",
   sizeof(Alongside__RelayReply),
-  5,
+  6,
   alongside__relay_reply__field_descriptors,
   alongside__relay_reply__field_indices_by_name,
   3,  alongside__relay_reply__number_ranges,

@@ -380,7 +380,7 @@ const ProtobufCMessageDescriptor alongside__relay_news__descriptor =
   (ProtobufCMessageInit) alongside__relay_news__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__relayed_fix__field_descriptors[11] =
+static const ProtobufCFieldDescriptor alongside__relayed_fix__field_descriptors[12] =
 {
   {
     "account_id",
@@ -514,9 +514,22 @@ static const ProtobufCFieldDescriptor alongside__relayed_fix__field_descriptors[
     0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "claim",
+    12,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT64,
+    offsetof(Alongside__RelayedFix, has_claim),
+    offsetof(Alongside__RelayedFix, claim),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__relayed_fix__field_indices_by_name[] = {
   0,   /* field[0] = account_id */
+  11,   /* field[11] = claim */
   9,   /* field[9] = group_id */
   3,   /* field[3] = heading_degrees */
   8,   /* field[8] = is_known */
@@ -531,7 +544,7 @@ static const unsigned alongside__relayed_fix__field_indices_by_name[] = {
 static const ProtobufCIntRange alongside__relayed_fix__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 11 }
+  { 0, 12 }
 };
 const ProtobufCMessageDescriptor alongside__relayed_fix__descriptor =
 {
@@ -541,7 +554,7 @@ const ProtobufCMessageDescriptor alongside__relayed_fix__descriptor =
   "Alongside__RelayedFix",
   "alongside",
   sizeof(Alongside__RelayedFix),
-  11,
+  12,
   alongside__relayed_fix__field_descriptors,
   alongside__relayed_fix__field_indices_by_name,
   1,  alongside__relayed_fix__number_ranges,
@@ -638,7 +651,7 @@ const ProtobufCMessageDescriptor alongside__relayed_vote__candidate__descriptor 
   (ProtobufCMessageInit) alongside__relayed_vote__candidate__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__relayed_vote__field_descriptors[5] =
+static const ProtobufCFieldDescriptor alongside__relayed_vote__field_descriptors[6] =
 {
   {
     "account_id",
@@ -700,10 +713,23 @@ static const ProtobufCFieldDescriptor alongside__relayed_vote__field_descriptors
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "claim",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT64,
+    offsetof(Alongside__RelayedVote, has_claim),
+    offsetof(Alongside__RelayedVote, claim),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__relayed_vote__field_indices_by_name[] = {
   0,   /* field[0] = account_id */
   4,   /* field[4] = candidates */
+  5,   /* field[5] = claim */
   1,   /* field[1] = group_id */
   3,   /* field[3] = index */
   2,   /* field[2] = version */
@@ -711,7 +737,7 @@ static const unsigned alongside__relayed_vote__field_indices_by_name[] = {
 static const ProtobufCIntRange alongside__relayed_vote__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor alongside__relayed_vote__descriptor =
 {
@@ -721,14 +747,14 @@ const ProtobufCMessageDescriptor alongside__relayed_vote__descriptor =
   "Alongside__RelayedVote",
   "alongside",
   sizeof(Alongside__RelayedVote),
-  5,
+  6,
   alongside__relayed_vote__field_descriptors,
   alongside__relayed_vote__field_indices_by_name,
   1,  alongside__relayed_vote__number_ranges,
   (ProtobufCMessageInit) alongside__relayed_vote__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__relayed_departure__field_descriptors[4] =
+static const ProtobufCFieldDescriptor alongside__relayed_departure__field_descriptors[5] =
 {
   {
     "account_id",
@@ -778,17 +804,30 @@ static const ProtobufCFieldDescriptor alongside__relayed_departure__field_descri
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "has_session_ended",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Alongside__RelayedDeparture, has_has_session_ended),
+    offsetof(Alongside__RelayedDeparture, has_session_ended),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__relayed_departure__field_indices_by_name[] = {
   0,   /* field[0] = account_id */
   1,   /* field[1] = claim */
   2,   /* field[2] = group_id */
+  4,   /* field[4] = has_session_ended */
   3,   /* field[3] = unjoined_group_id */
 };
 static const ProtobufCIntRange alongside__relayed_departure__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor alongside__relayed_departure__descriptor =
 {
@@ -798,7 +837,7 @@ const ProtobufCMessageDescriptor alongside__relayed_departure__descriptor =
   "Alongside__RelayedDeparture",
   "alongside",
   sizeof(Alongside__RelayedDeparture),
-  4,
+  5,
   alongside__relayed_departure__field_descriptors,
   alongside__relayed_departure__field_indices_by_name,
   1,  alongside__relayed_departure__number_ranges,

@@ -22,6 +22,13 @@ extension RelayRequest: WireMessage {
                 case .checkSessions:
                     message.body_case = ALONGSIDE__RELAY_REQUEST__BODY_CHECK_SESSIONS
                     message.check_sessions = 1
+                case .departed(let departures):
+                    message.body_case = ALONGSIDE__RELAY_REQUEST__BODY_DEPARTED
+                    message.departed = arena.message(alongside__departures__init) { wire in
+                        (wire.n_entries, wire.entries) = (
+                            departures.count, arena.messages(departures) { $0.wire(arena) }
+                        )
+                    }
                 }
             }
         )
@@ -53,6 +60,13 @@ extension RelayRequest.Body {
         case ALONGSIDE__RELAY_REQUEST__BODY_CHECK_SESSIONS:
             guard message.check_sessions != 0 else { throw .invalidField("check_sessions") }
             self = .checkSessions
+        case ALONGSIDE__RELAY_REQUEST__BODY_DEPARTED:
+            let wire = try pointee(message.departed, "departed")
+            self = .departed(
+                try values(wire.entries, wire.n_entries) { entry throws(MessageError) in
+                    try RelayedDeparture(entry)
+                }
+            )
         default: throw .unknownBody
         }
     }
@@ -73,6 +87,9 @@ extension RelayReply: WireMessage {
                 case .sessionsChecked:
                     message.body_case = ALONGSIDE__RELAY_REPLY__BODY_SESSIONS_CHECKED
                     message.sessions_checked = 1
+                case .departuresTaken:
+                    message.body_case = ALONGSIDE__RELAY_REPLY__BODY_DEPARTURES_TAKEN
+                    message.departures_taken = 1
                 case .refused:
                     message.body_case = ALONGSIDE__RELAY_REPLY__BODY_REFUSED
                     message.refused = arena.text("failed")
@@ -93,6 +110,9 @@ extension RelayReply: WireMessage {
             case ALONGSIDE__RELAY_REPLY__BODY_SESSIONS_CHECKED:
                 guard message.sessions_checked != 0 else { throw .invalidField("sessions_checked") }
                 body = .sessionsChecked
+            case ALONGSIDE__RELAY_REPLY__BODY_DEPARTURES_TAKEN:
+                guard message.departures_taken != 0 else { throw .invalidField("departures_taken") }
+                body = .departuresTaken
             case ALONGSIDE__RELAY_REPLY__BODY_REFUSED: body = .refused
             default: throw .unknownBody
             }

@@ -98,6 +98,7 @@ extension RelayedFix {
             (wire.has_is_known, wire.is_known) = (1, isKnown ? 1 : 0)
             (wire.n_group_id, wire.group_id) = (groups.count, arena.ids(groups.map(\.groupID)))
             (wire.n_version, wire.version) = (groups.count, arena.column(groups, { $0.version }))
+            if claim > 0 { (wire.has_claim, wire.claim) = (1, claim) }
         }
     }
 
@@ -115,6 +116,7 @@ extension RelayedFix {
             timestampMilliseconds: wire.timestamp_ms,
             receivedAtMilliseconds: wire.received_at_ms,
             ttlSeconds: Int(wire.ttl_seconds),
+            claim: wire.claim,
             isKnown: wire.is_known != 0,
             groups: groups.enumerated().map { index, group in
                 GroupVersion(groupID: group, version: wire.version[index])
@@ -129,6 +131,7 @@ extension RelayedVote {
             (wire.has_account_id, wire.account_id) = (1, arena.id(accountID))
             (wire.has_group_id, wire.group_id) = (1, arena.id(groupID))
             (wire.has_version, wire.version) = (1, version)
+            (wire.has_claim, wire.claim) = (1, claim)
             switch ballot {
             case .vote(let index): (wire.has_index, wire.index) = (1, UInt32(wire: index))
             case .offer(let candidates):
@@ -155,6 +158,7 @@ extension RelayedVote {
             accountID: try uniqueID(wire.has_account_id, wire.account_id, "account_id"),
             groupID: try uniqueID(wire.has_group_id, wire.group_id, "group_id"),
             version: wire.version,
+            claim: wire.claim,
             ballot: ballot
         )
     }
@@ -191,7 +195,7 @@ extension RelayedVote.Candidate {
 }
 
 extension RelayedDeparture {
-    fileprivate func wire(_ arena: WireArena) -> UnsafeMutablePointer<Alongside__RelayedDeparture> {
+    func wire(_ arena: WireArena) -> UnsafeMutablePointer<Alongside__RelayedDeparture> {
         arena.message(alongside__relayed_departure__init) { wire in
             (wire.has_account_id, wire.account_id) = (1, arena.id(accountID))
             (wire.has_claim, wire.claim) = (1, claim)
@@ -199,10 +203,11 @@ extension RelayedDeparture {
             (wire.n_unjoined_group_id, wire.unjoined_group_id) = (
                 unjoinedGroupIDs.count, arena.ids(unjoinedGroupIDs)
             )
+            (wire.has_has_session_ended, wire.has_session_ended) = (1, hasSessionEnded ? 1 : 0)
         }
     }
 
-    fileprivate init(_ wire: Alongside__RelayedDeparture) throws(MessageError) {
+    init(_ wire: Alongside__RelayedDeparture) throws(MessageError) {
         self.init(
             accountID: try uniqueID(wire.has_account_id, wire.account_id, "account_id"),
             claim: wire.claim,
@@ -211,7 +216,8 @@ extension RelayedDeparture {
                 wire.unjoined_group_id,
                 wire.n_unjoined_group_id,
                 "unjoined_group_id"
-            )
+            ),
+            hasSessionEnded: wire.has_session_ended != 0
         )
     }
 }

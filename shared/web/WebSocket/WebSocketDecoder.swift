@@ -9,6 +9,8 @@ final class WebSocketDecoder {
     private static let contextBytes = 9 * 1024
     /// A frame longer than this ends the stream instead of being drained.
     private static let frameLimit: UInt64 = 16 << 20
+    /// Two bytes, a length of eight and a mask of four.
+    private static let longestHead: UInt64 = 14
 
     private let context: OpaquePointer
     /// Leads the library's callbacks here.
@@ -25,6 +27,8 @@ final class WebSocketDecoder {
     /// exactly when it holds no part of a frame.
     private var given: UInt64 = 0
     private var announced: UInt64 = 0
+    /// The bytes of a frame's head that the library has not told us about: it does with the first byte of the payload.
+    private var head: [UInt8] = []
 
     init() {
         owner = .allocate(capacity: 1)
@@ -75,7 +79,27 @@ final class WebSocketDecoder {
             reading.end = .faulty
         }
         if reading.end == .faulty { giveCloseItsCode() }
+        if reading.end == nil { judgeHead(bytes) }
         return reading
+    }
+
+    /// Ends the stream at the head of a frame that is longer than any may be.
+    ///
+    /// A client that says so and sends nothing more would otherwise be waited for.
+    private func judgeHead(_ bytes: UnsafeRawBufferPointer) {
+        guard given > announced, given - announced <= Self.longestHead else {
+            head = []
+            return
+        }
+        let count = Int(given - announced)
+        head = Array((head + bytes.suffix(count)).suffix(count))
+        // The length stands behind two bytes, in eight where it needs them.
+        guard head.count >= 10, head[1] & 0x7F == 127 else { return }
+        let length = head[2..<10].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        guard length > Self.frameLimit else { return }
+        reading.end = .faulty
+        let code = UInt16(WSLAY_CODE_MESSAGE_TOO_BIG.rawValue)
+        reading.replies += WebSocketFrame.close(code: code, reason: "")
     }
 
     /// The library closes without a code where it cannot tell what a frame is; clients would hear of no fault.

@@ -5,7 +5,7 @@ internal import Telemetry
 /// Has every live relay close the sockets of sessions that have just ended (architecture, section 6).
 ///
 /// Taking away is acknowledged: whoever signs out gets the answer when all relays have looked at the
-/// revocations, or after a second. One that stayed silent is counted and looks by itself within a second.
+/// revocations and the others know which sockets that ended (decision 0094), or after a second. One that stayed silent is counted and looks by itself within a second.
 struct RelayNotice: Sendable {
     /// How long the relays have.
     static let patience = Duration.seconds(1)

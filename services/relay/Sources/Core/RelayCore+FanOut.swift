@@ -32,6 +32,7 @@ extension RelayCore {
             timestampMilliseconds: location.timestampMilliseconds ?? readAt,
             receivedAtMilliseconds: readAt,
             ttlSeconds: RelayLimits.socketTTLSeconds,
+            claim: session.claim,
             groups: []
         )
         show(fix, in: session.groups, from: .here, at: now)
@@ -139,24 +140,33 @@ extension RelayCore {
         guard group.members[event.accountID]?.isSharing ?? false else {
             return metrics.dropped(.gate)
         }
-        sendJoined(ServerFrame.placeEvent(event), in: group, from: event.accountID)
+        let frame = ServerFrame.placeEvent(event)
+        sendJoined(frame, in: group, from: event.accountID, isStored: true)
     }
 
-    private func sendJoined(_ frame: [UInt8], in group: HeldGroup, from sender: UniqueID) {
+    private func sendJoined(
+        _ frame: [UInt8],
+        in group: HeldGroup,
+        from sender: UniqueID,
+        isStored: Bool = false
+    ) {
         for session in group.connected
         where session.account != sender && session.joined.contains(group.id) {
-            send(frame, to: session, about: group.id, from: sender)
+            send(frame, to: session, about: group.id, from: sender, isStored: isStored)
         }
     }
 
     /// What waited for a group's view goes on its way.
     func showHeldBack(of group: HeldGroup, at now: Moment) {
-        guard !group.isStale else { return }
+        guard !group.isStale, !awaitsLook else { return }
         for item in group.takeHeldBack() {
             switch item {
-            case .vote(let vote): show(vote, at: now)
             case .event(let event): show(event, at: now)
+            case .vote(let vote):
+                guard !endedSessions.covers(vote.accountID, vote.claim) else { continue }
+                show(vote, at: now)
             case .fix(let fix, let serial):
+                guard !endedSessions.covers(fix.accountID, fix.claim) else { continue }
                 var fanOut = FanOut(fix: fix, serial: serial, hasWaited: true)
                 let isHere = sessions[fix.accountID] != nil && !fix.isKnown && fix.groups.isEmpty
                 show(&fanOut, in: group, from: isHere ? .here : .elsewhere, at: now)

@@ -74,13 +74,14 @@ extension RelayCore {
         at now: Moment
     ) {
         let id = nextQuestion()
-        session.question = Session.Question(
+        let question = Session.Question(
             id: id,
             purpose: purpose,
             group: group,
             deadline: now.uptime + limits.askLimit.nanoseconds
         )
-        questions[id] = session
+        session.question = question
+        questions.add(question, of: session)
         effects.append(.ask(id, account: session.account, group: group))
     }
 
@@ -108,11 +109,14 @@ extension RelayCore {
                 accountID: session.account,
                 groupID: question.group,
                 version: reply.version,
+                claim: session.claim,
                 ballot: ballot
             )
             spread(vote, at: now)
         case .join:
-            if let group = groups[question.group], !group.isStale, group.version >= reply.version {
+            if let group = groups[question.group], !group.isStale, !awaitsLook,
+                group.version >= reply.version
+            {
                 return settle(session, question, .yes, at: now)
             }
             question.awaitsView = reply.version
@@ -130,7 +134,7 @@ extension RelayCore {
         _ outcome: Outcome,
         at now: Moment
     ) {
-        questions[question.id] = nil
+        questions.remove(question)
         session.question = nil
         effects.append(.resume(session))
         guard case .join = question.purpose else {
@@ -164,15 +168,15 @@ extension RelayCore {
 
     /// A view has come: joins that waited for it go on.
     func settleJoins(of id: UniqueID, at now: Moment) {
-        for session in Array(questions.values) {
-            guard let question = session.question, question.group == id,
-                let version = question.awaitsView
-            else { continue }
+        for session in questions.sessions(about: id) {
+            guard let question = session.question, let version = question.awaitsView else {
+                continue
+            }
             guard let group = groups[id] else {
                 settle(session, question, .no, at: now)
                 continue
             }
-            if !group.isStale, group.version >= version {
+            if !group.isStale, !awaitsLook, group.version >= version {
                 settle(session, question, .yes, at: now)
             }
         }
@@ -186,7 +190,7 @@ extension RelayCore {
 
     /// Notes that a group has changed for those who wait for an answer about it.
     func voidAnswers(about id: UniqueID, before version: UInt64) {
-        for session in questions.values where session.question?.group == id {
+        for session in questions.sessions(about: id) {
             let known = session.question?.neededVersion ?? 0
             session.question?.neededVersion = max(version, known)
         }

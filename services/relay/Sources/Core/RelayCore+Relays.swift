@@ -57,7 +57,10 @@ extension RelayCore {
 
     /// Whether an account has a socket here or, as other relays say, there.
     private func isConnected(_ account: UniqueID) -> Bool {
-        sessions[account] != nil || remote.claim(of: account) != nil
+        if sessions[account] != nil { return true }
+        guard let claim = remote.claim(of: account) else { return false }
+        // That it is gone may be known before its relay says so.
+        return !endedSessions.covers(account, claim)
     }
 
     /// The other relays at which members of a group have sockets.
@@ -91,9 +94,12 @@ extension RelayCore {
     private func tellKnown(of group: HeldGroup, to relay: String, at now: Moment) {
         // Everything else finds out by the view.
         guard interestedRelays(group).contains(relay), isUsable(group, at: now) else { return }
-        for (account, fix) in group.known where sessions[account] != nil {
-            guard fix.remainingSeconds(at: now.milliseconds) != nil else { continue }
+        for (account, fix) in group.known {
+            guard let session = sessions[account],
+                fix.remainingSeconds(at: now.milliseconds) != nil
+            else { continue }
             var known = fix
+            known.claim = session.claim
             known.isKnown = true
             known.groups = [GroupVersion(groupID: group.id, version: group.version)]
             effects.append(.tell(relay, RelayNews(body: .fix(known))))
@@ -101,9 +107,14 @@ extension RelayCore {
     }
 
     /// Tells the relays of those who may have seen it that a socket is gone.
-    func tellDeparture(of session: Session) {
+    func tellDeparture(of session: Session, hasSessionEnded: Bool) {
         var messages: [String: RelayedDeparture] = [:]
-        let none = RelayedDeparture(accountID: session.account, claim: session.claim, groupIDs: [])
+        let none = RelayedDeparture(
+            accountID: session.account,
+            claim: session.claim,
+            groupIDs: [],
+            hasSessionEnded: hasSessionEnded
+        )
         for group in session.groups {
             for relay in interestedRelays(group) {
                 if session.joined.contains(group.id) {
@@ -125,6 +136,9 @@ extension RelayCore {
         switch news.body {
         case .fix(let fix):
             metrics.fixesHeard.add()
+            guard !endedSessions.covers(fix.accountID, fix.claim) else {
+                return metrics.dropped(.sessionEnded)
+            }
             let concerned = fix.groups.compactMap { version -> HeldGroup? in
                 guard let group = groups[version.groupID] else { return nil }
                 need(version.version, of: group)
@@ -133,14 +147,15 @@ extension RelayCore {
                 return known < fix.receivedAtMilliseconds ? group : nil
             }
             show(fix, in: concerned, from: .elsewhere, at: now)
-        case .vote(let vote): show(vote, at: now)
+        case .vote(let vote):
+            guard !endedSessions.covers(vote.accountID, vote.claim) else {
+                return metrics.dropped(.sessionEnded)
+            }
+            show(vote, at: now)
         case .departure(let departure):
-            let newest = max(
-                sessions[departure.accountID]?.claim ?? 0,
-                remote.claim(of: departure.accountID) ?? 0
-            )
+            guard !departure.hasSessionEnded else { return end(departure) }
             // The rider is back already, here or elsewhere.
-            guard newest <= departure.claim else { return }
+            guard newestClaim(of: departure.accountID) <= departure.claim else { return }
             for (ids, wasJoined) in [
                 (departure.groupIDs, true), (departure.unjoinedGroupIDs, false),
             ] {

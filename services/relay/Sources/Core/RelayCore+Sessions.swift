@@ -72,20 +72,27 @@ extension RelayCore {
         guard session.phase != .closed else { return }
         effects.append(.close(session, reason))
         metrics.closed(reason)
-        retire(session, isDeparture: reason != .replaced && reason != .restart)
+        switch reason {
+        case .replaced, .restart: retire(session, .unnoticed)
+        case .sessionEnded: retire(session, .sessionEnded)
+        default: retire(session, .gone)
+        }
     }
 
     /// A socket has gone by itself.
     func vanished(_ session: Session) {
         guard session.phase != .closed else { return }
         metrics.vanished()
-        retire(session, isDeparture: true)
+        retire(session, .gone)
     }
 
-    private func retire(_ session: Session, isDeparture: Bool) {
+    /// What others notice of a socket that is closed.
+    private enum Retirement { case unnoticed, gone, sessionEnded }
+
+    private func retire(_ session: Session, _ retirement: Retirement) {
         let wasOpen = session.phase == .open
         session.phase = .closed
-        if let question = session.question { questions[question.id] = nil }
+        if let question = session.question { questions.remove(question) }
         session.question = nil
         forgetOpening(session)
         guard wasOpen, sessions[session.account] === session else {
@@ -94,13 +101,23 @@ extension RelayCore {
         }
         sessions[session.account] = nil
         budgets[session.account] = session.budget
+        let hasEnded = retirement == .sessionEnded
         for group in session.groups {
             group.disconnect(session)
-            if isDeparture {
-                depart(session.account, from: group, wasJoined: session.joined.contains(group.id))
-            }
+            guard retirement != .unnoticed else { continue }
+            depart(
+                session.account,
+                from: group,
+                wasJoined: session.joined.contains(group.id),
+                hasSessionEnded: hasEnded
+            )
         }
-        if isDeparture { tellDeparture(of: session) }
+        if retirement != .unnoticed { tellDeparture(of: session, hasSessionEnded: hasEnded) }
+        switch retirement {
+        case .unnoticed: break
+        case .gone: departed.add(session)
+        case .sessionEnded: ended(session, joined: Array(session.joined))
+        }
         session.groups = []
         session.joined = []
         effects.append(.publish(part: RelayPresence.part(of: session.account)))
@@ -108,10 +125,26 @@ extension RelayCore {
     }
 
     /// What others see when someone's socket is gone.
-    func depart(_ account: UniqueID, from group: HeldGroup, wasJoined: Bool) {
+    ///
+    /// - Parameters:
+    ///   - account: Who.
+    ///   - group: Where.
+    ///   - wasJoined: Whether the socket had joined the group.
+    ///   - hasSessionEnded: Whether what waits for slow clients is taken back, too.
+    func depart(
+        _ account: UniqueID,
+        from group: HeldGroup,
+        wasJoined: Bool,
+        hasSessionEnded: Bool = false
+    ) {
         // Connected means sharing: without a socket nobody is shown there to who comes later.
         if group.sharesWhileConnected { group.known[account] = nil }
         group.dropWaiting(of: account)
+        if hasSessionEnded {
+            for session in group.connected where session.account != account {
+                session.outbox.takeBack(account, in: group.id, keepsStored: true)
+            }
+        }
         if wasJoined { sayLeft(account, in: group) }
     }
 
@@ -155,32 +188,5 @@ extension RelayCore {
         guard var list = groupsOfMember.removeValue(forKey: account) else { return }
         list.removeAll(where: isGone)
         if !list.isEmpty { groupsOfMember[account] = list }
-    }
-
-    // MARK: - Sessions that end
-
-    /// Closes the sockets whose session was ended.
-    ///
-    /// - Parameter status: Whether the token of a socket still counts; asked for every one.
-    func checkSessions(_ status: (Session) -> RevocationStatus) {
-        var isBlind = false
-        for session in Array(sessions.values) + opening.values.joined() {
-            switch status(session) {
-            case .valid: continue
-            case .revoked: close(session, .sessionEnded)
-            case .unknown: isBlind = true
-            }
-        }
-        self.isBlind = isBlind
-    }
-
-    /// Closes the sockets whose token has expired.
-    func closeExpired(at now: Moment) {
-        let seconds = now.milliseconds / 1000
-        guard seconds != expirySecond else { return }
-        expirySecond = seconds
-        for session in Array(sessions.values) where session.claims.expiresAt <= seconds {
-            close(session, .sessionEnded)
-        }
     }
 }

@@ -18,6 +18,8 @@ extension RelayCore {
         fetchViews(at: now)
         if now.uptime - min(now.uptime, sweptAt) >= limits.sweepInterval.nanoseconds {
             forgetOldFixes(at: now)
+            endedSessions.forget(at: now.uptime)
+            departed.forget(at: now.uptime)
             budgets = budgets.filter { !$0.value.isFull(at: now.uptime) }
             startSweep(at: now)
         }

@@ -56,6 +56,8 @@ extension RelayCore {
 
     private func hold(_ view: GroupView, _ request: ViewFetch.Request) -> HeldGroup {
         let group = HeldGroup(view.groupID, at: request.sentAt)
+        // What was asked before a standstill says nothing about what happened during it.
+        if request.sentAt < stoodStillAt { group.suspectedAt = stoodStillAt }
         groups[view.groupID] = group
         return group
     }

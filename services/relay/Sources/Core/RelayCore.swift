@@ -33,6 +33,8 @@ final class RelayCore {
         case publish(part: Int)
         /// Tell another relay.
         case tell(String, RelayNews)
+        /// Have every other relay take in that sessions have ended, and say so; the round's number.
+        case tellEnds(UInt64, [RelayedDeparture])
         /// Look at the next frames of a socket.
         case resume(Session)
         /// Read which sessions have ended, after the standstill of this number.
@@ -63,7 +65,7 @@ final class RelayCore {
     /// What is left of the budget of riders whose last socket is gone, until it is full again: a new
     /// socket brings no new one.
     var budgets: [UniqueID: FrameBudget] = [:]
-    var questions: [UInt64: Session] = [:]
+    var questions = OpenQuestions()
     var groups: [UniqueID: HeldGroup] = [:]
     /// The held groups of each member, connected here or not.
     var groupsOfMember: [UniqueID: [HeldGroup]] = [:]
@@ -77,6 +79,12 @@ final class RelayCore {
     var storedAt: UInt64 = 0
     /// The second up to which expired tokens were looked for; none expires within one.
     var expirySecond: Int64 = 0
+    var endedSessions: EndedSessions
+    /// Sockets that went otherwise.
+    var departed: RecentDepartures
+    /// Sessions whose end other relays have to be told.
+    var untold: [RelayedDeparture] = []
+    var ends = EndRounds()
     /// Nobody can say which sessions have ended, so nothing is shown to anybody.
     var isBlind = false
     /// When the last turn began.
@@ -84,6 +92,8 @@ final class RelayCore {
     /// After a standstill, until it is known which sessions ended meanwhile; nothing is shown to anybody.
     var awaitsLook = false
     var standstills: UInt64 = 0
+    /// When the last of them ended, monotonic nanoseconds; 0 without any.
+    var stoodStillAt: UInt64 = 0
     private var lastQuestion: UInt64 = 0
     private var lastFix: UInt64 = 0
     private var lastPosition: UInt64 = 0
@@ -93,6 +103,8 @@ final class RelayCore {
         self.metrics = metrics
         viewLifetime = limits.viewLifetime.nanoseconds
         gathering = Gathering(limits)
+        endedSessions = EndedSessions(limit: limits.rememberedDepartures)
+        departed = RecentDepartures(limit: limits.rememberedDepartures)
     }
 
     /// Takes what is to be done outside.
@@ -145,7 +157,8 @@ final class RelayCore {
         _ bytes: [UInt8],
         to session: Session,
         about group: UniqueID? = nil,
-        from sender: UniqueID? = nil
+        from sender: UniqueID? = nil,
+        isStored: Bool = false
     ) {
         guard session.phase != .closed else { return }
         guard session.outbox.frameCount < limits.waitingFrames,
@@ -154,7 +167,9 @@ final class RelayCore {
             close(session, .tooSlow)
             return
         }
-        session.outbox.add(Outbox.Frame(bytes: bytes, group: group, sender: sender))
+        session.outbox.add(
+            Outbox.Frame(bytes: bytes, group: group, sender: sender, isStored: isStored)
+        )
         touch(session)
     }
 
@@ -172,9 +187,11 @@ final class RelayCore {
         return now.uptime - min(now.uptime, group.confirmedAt) <= viewLifetime
     }
 
-    /// Keeps something for a group whose view is being fetched; drops it for one that is silent.
+    /// Keeps something for a group whose view is being fetched, or until it is known which sessions ended
+    /// during a standstill; drops it for one that is silent.
     func holdBack(_ item: HeldGroup.HeldBack, for group: HeldGroup) {
-        let isHeld = group.isStale && group.holdBack(item, limit: limits.heldBack)
+        let isAwaited = group.isStale || awaitsLook
+        let isHeld = isAwaited && group.holdBack(item, limit: limits.heldBack)
         if !isHeld { metrics.dropped(.silentGroup) }
     }
 

@@ -20,6 +20,8 @@ struct RelayMetrics: Sendable {
         case gate
         /// The group's view is not confirmed, or too much waited for it.
         case silentGroup = "silent_group"
+        /// It came over a socket whose session has ended.
+        case sessionEnded = "session_ended"
         /// Too many fixes waited to be stored.
         case unstored
     }
@@ -43,7 +45,10 @@ struct RelayMetrics: Sendable {
     let framesMade: Counter
     let gatherings: Counter
     let refusedSockets: Counter
+    let refusedOpenings: Counter
     let undecodable: Counter
+    let endsTaken: Counter
+    let endsUnanswered: Counter
     let turnSeconds: Histogram
     let openSockets: Gauge
     let heldGroups: Gauge
@@ -107,7 +112,19 @@ struct RelayMetrics: Sendable {
             "Times positions for many sockets waited for others."
         )
         refusedSockets = counter("relay_sockets_refused_total", "Upgrades beyond the limit.")
+        refusedOpenings = counter(
+            "relay_openings_refused_total",
+            "Upgrades of accounts that open sockets too often."
+        )
         undecodable = counter("relay_messages_undecodable_total", "Messages not understood.")
+        endsTaken = counter(
+            "relay_session_ends_answered_total",
+            "Times another relay confirmed that it took in which sessions had ended."
+        )
+        endsUnanswered = counter(
+            "relay_session_ends_unanswered_total",
+            "Times another relay did not confirm that in time."
+        )
         turnSeconds = metrics.histogram(
             "relay_turn_duration_seconds",
             help: "Time of one turn of the relay's loop.",

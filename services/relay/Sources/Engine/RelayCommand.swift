@@ -31,8 +31,13 @@ enum RelayCommand: Sendable {
     case news(RelayNews)
     /// Members are to be let go of; the call comes when it is done.
     case takeAway([Withdrawal], @Sendable () -> Void)
-    /// Sessions may have ended; the call comes when their sockets take part in nothing any more.
-    case checkSessions(@Sendable () -> Void)
+    /// Sessions may have ended; the call comes when their sockets take part in nothing any more and the other
+    /// relays know it, or could not be told.
+    case checkSessions(EndRounds.Call?)
+    /// Sessions of sockets at another relay have ended; the call comes when nothing of them is shown any more.
+    case departed([RelayedDeparture], @Sendable () -> Void)
+    /// The other relays took in a round of ended sessions, or did not in time.
+    case endsTold(UInt64, isTaken: Bool)
     /// The revocations were read after a standstill, or could not be.
     case looked(Bool, after: UInt64)
     /// The process stops; the call comes when every socket is closed.

@@ -28,13 +28,15 @@ extension RelayLoop {
     /// Writes what is left of a frame, then others.
     ///
     /// - Returns: How many bytes there were, and how many the kernel took; -1 with `errno`.
-    func write(_ frames: [[UInt8]], _ connection: Connection) -> (wanted: Int, sent: Int) {
+    func write(_ frames: [Outbox.Ready], _ connection: Connection) -> (wanted: Int, sent: Int) {
         if connection.partial == nil, frames.count == 1 {
-            return frames[0].withUnsafeBytes { ($0.count, Self.send(connection, $0)) }
+            return frames[0].bytes.withUnsafeBytes { ($0.count, Self.send(connection, $0)) }
         }
         writeBuffer.removeAll(keepingCapacity: true)
         if let (bytes, offset) = connection.partial { writeBuffer += bytes[offset...] }
-        for frame in frames where writeBuffer.count < Self.bytesPerWrite { writeBuffer += frame }
+        for frame in frames where writeBuffer.count < Self.bytesPerWrite {
+            writeBuffer += frame.bytes
+        }
         return writeBuffer.withUnsafeBytes { ($0.count, Self.send(connection, $0)) }
     }
 
@@ -43,7 +45,7 @@ extension RelayLoop {
     }
 
     /// Takes what was sent out of the outbox; a frame that has begun has to be ended.
-    func advance(_ connection: Connection, _ frames: [[UInt8]], by sent: Int) {
+    func advance(_ connection: Connection, _ frames: [Outbox.Ready], by sent: Int) {
         var rest = sent
         metrics.bytesSent.add(sent)
         if let (bytes, offset) = connection.partial {
@@ -55,16 +57,17 @@ extension RelayLoop {
             rest -= left
             connection.partial = nil
         }
-        var whole = 0
+        var (whole, positions) = (0, 0)
         while rest > 0, whole < frames.count {
-            let count = frames[whole].count
-            if rest < count { connection.partial = (frames[whole], rest) }
+            let count = frames[whole].bytes.count
+            if rest < count { connection.partial = (frames[whole].bytes, rest) }
+            positions += frames[whole].positions
             rest -= min(rest, count)
             whole += 1
         }
         guard whole > 0 else { return }
         metrics.framesSent.add(whole)
-        let positions = connection.session.outbox.drop(whole)
+        connection.session.outbox.drop(whole)
         if positions > 0 {
             metrics.positionsSent.add(positions)
             hasSentPositions = true

@@ -48,7 +48,7 @@ final class RelayLoop {
     )
     var writeBuffer: [UInt8] = []
     /// The frames of one write.
-    var frames: [[UInt8]] = []
+    var frames: [Outbox.Ready] = []
 
     init(
         _ outside: RelayOutside,
@@ -88,6 +88,7 @@ final class RelayLoop {
             rest(after: turnTime)
             if let stopping, connections.isEmpty {
                 for command in mailbox.end() { refuse(command) }
+                for call in core.ends.endAll() { call() }
                 stopping()
                 return
             }
@@ -145,10 +146,13 @@ final class RelayLoop {
             core.fetchViews(at: now)
             let effects = core.takeEffects()
             for effect in effects { carryOut(effect) }
+            // It may have stood still since the turn began.
+            look()
+            core.noteStandstill(at: now)
             let hasFlushed = core.flushDirty(at: now) { session in
                 if let connection = connections[session.number] { flush(connection) }
             }
-            guard hasFlushed || !effects.isEmpty else { return }
+            guard hasFlushed || !effects.isEmpty || !core.effects.isEmpty else { return }
         }
     }
 
@@ -173,7 +177,12 @@ final class RelayLoop {
             done.append(call)
         case .checkSessions(let call):
             core.checkSessions { outside.status($0.revocation) }
+            guard let call else { break }
+            if let due = core.ends.wait(limit: limits.waitingChecks, call) { done.append(due) }
+        case .departed(let departures, let call):
+            core.takeIn(departures)
             done.append(call)
+        case .endsTold(let round, let isTaken): done += core.ends.end(round, isTaken: isTaken)
         case .looked(let isDone, let standstill):
             core.looked(isDone, after: standstill, at: now) { outside.status($0.revocation) }
         case .stop(let call):
@@ -188,7 +197,8 @@ final class RelayLoop {
         case .accept(let socket, _, _):
             _ = Glibc.close(socket.descriptor)
             openSockets.remove(1)
-        case .takeAway(_, let call), .checkSessions(let call), .stop(let call): call()
+        case .takeAway(_, let call), .departed(_, let call), .stop(let call): call()
+        case .checkSessions(let call): call?(true)
         default: break
         }
     }
@@ -214,66 +224,7 @@ final class RelayLoop {
             nextPingAt: now.uptime + limits.pingInterval.nanoseconds
         )
         core.open(session)
-    }
-
-    // MARK: - Effects
-
-    func carryOut(_ effect: RelayCore.Effect) {
-        let (outside, mailbox) = (outside, mailbox)
-        switch effect {
-        case .drawClaims(let count):
-            Task { mailbox.post(.claims(await outside.drawClaims(count))) }
-        case .ask(let id, let account, let group):
-            Task {
-                let reply = await outside.ask(.membership(accountID: account, groupID: group))
-                if case .membership(let membership) = reply {
-                    mailbox.post(.membership(id, membership))
-                } else {
-                    mailbox.post(.membership(id, nil))
-                }
-            }
-        case .fetch(let groups, let accounts):
-            Task {
-                let reply = await outside.ask(.views(groupIDs: groups, accountIDs: accounts))
-                if case .views(let views) = reply {
-                    mailbox.post(.views(views))
-                } else {
-                    mailbox.post(.views(nil))
-                }
-            }
-        case .sweep(let accounts):
-            Task {
-                let reply = await outside.ask(.sweep(accountIDs: accounts))
-                if case .versions(let versions) = reply {
-                    mailbox.post(.versions(versions))
-                } else {
-                    mailbox.post(.versions(nil))
-                }
-            }
-        case .store(let fixes):
-            Task {
-                let reply = await outside.ask(.storeFixes(fixes))
-                mailbox.post(.stored(reply == .stored))
-            }
-        case .publish(let part):
-            let presence = RelayPresence(entries: core.presence(part: part))
-            outside.publish(part, presence.encoded(), presence.trace)
-        case .tell(let relay, let news): outside.tell(relay, news.encoded(), news.trace)
-        case .look(let standstill):
-            Task {
-                let isDone = await outside.look()
-                // A database that is away is not asked in a tight circle.
-                if !isDone { try? await Task.sleep(for: .milliseconds(250)) }
-                mailbox.post(.looked(isDone, after: standstill))
-            }
-        case .resume(let session):
-            if let connection = connections[session.number], connection.session === session {
-                resume(connection)
-            }
-        case .close(let session, let reason):
-            if let connection = connections[session.number], connection.session === session {
-                beginClose(connection, WebSocketFrame.close(code: reason.code, reason: reason.text))
-            }
-        }
+        // It may have been revoked since the upgrade was admitted, and no look comes after that.
+        if case .revoked = outside.status(session.revocation) { core.close(session, .sessionEnded) }
     }
 }

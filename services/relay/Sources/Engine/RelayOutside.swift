@@ -12,6 +12,8 @@ struct RelayOutside: Sendable {
     let publish: @Sendable (_ part: Int, [UInt8], TraceID) -> Void
     /// Tells another relay.
     let tell: @Sendable (_ relay: String, [UInt8], TraceID) -> Void
+    /// Has other relays take in that sessions have ended; false when one did not confirm it in time.
+    let tellEnds: @Sendable (_ relays: Set<String>, [RelayedDeparture]) async -> Bool
     /// The relays that live, this one left out.
     let livingRelays: @Sendable () -> Set<String>
     /// Verifies a token; nil for one that does not count.

@@ -12,6 +12,10 @@ public struct RelayLimits: Sendable {
     public static let budgetBurst = 40.0
     /// Frames a second that a client may send on average.
     public static let budgetPerSecond = 20.0
+    /// Sockets that an account may open at once: every device of a person, a few times.
+    public static let openingBurst = 10.0
+    /// Sockets a second that an account may open on average: a kit waits half a second at least.
+    public static let openingsPerSecond = 2.0
     /// Destinations of an offer.
     public static let candidates = 1...3
     /// What a vote may be for.
@@ -37,6 +41,9 @@ public struct RelayLimits: Sendable {
     /// A relay whose turns were so far apart may not have been waited for, in milliseconds: auth and groups
     /// wait a second for it.
     public static let standstillMilliseconds: Int64 = 900
+
+    /// Departures in one request to another relay: 2 MB if every one had joined all groups that an account may be in.
+    public static let departuresPerRequest = 1000
 
     // MARK: - What a deployment or a test may choose
 
@@ -87,6 +94,12 @@ public struct RelayLimits: Sendable {
     public var turnPace = Duration.milliseconds(5)
     /// Fixes that wait to be stored; more are dropped, and the next ones of their senders heal it.
     public var waitingFixes = 10_000
+
+    /// Departures that are remembered of the last 20 to 40 s, twice as many at the most; more, and the oldest are forgotten.
+    public var rememberedDepartures = 10_000
+    /// Who waits for other relays to take in which sessions have ended; half of what the bus answers at once, so
+    /// that relays that wait for each other can answer each other.
+    public var waitingChecks = 128
 
     /// Makes the default limits.
     public init() {}

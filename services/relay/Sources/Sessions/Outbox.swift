@@ -13,6 +13,8 @@ struct Outbox {
         var group: UniqueID?
         /// Who caused it.
         var sender: UniqueID?
+        /// Whether it can be read over HTTP all the same.
+        var isStored = false
     }
 
     private enum Item {
@@ -68,19 +70,26 @@ struct Outbox {
 
     // MARK: - Out
 
+    /// A frame as it is written.
+    struct Ready {
+        let bytes: [UInt8]
+        /// How many positions are in it.
+        var positions = 0
+    }
+
     /// The next frames as bytes, at most so many; they stay until ``drop(_:)``.
-    func next(_ limit: Int, _ composer: inout PositionComposer) -> [[UInt8]] {
-        var frames: [[UInt8]] = []
+    func next(_ limit: Int, _ composer: inout PositionComposer) -> [Ready] {
+        var frames: [Ready] = []
         next(limit, &composer, into: &frames)
         return frames
     }
 
     /// Puts the next frames into a list that is empty, whose memory is used again and again.
-    func next(_ limit: Int, _ composer: inout PositionComposer, into frames: inout [[UInt8]]) {
+    func next(_ limit: Int, _ composer: inout PositionComposer, into frames: inout [Ready]) {
         var index = first
         while index < items.count, frames.count < limit {
             switch items[index] {
-            case .frame(let frame): frames.append(frame.bytes)
+            case .frame(let frame): frames.append(Ready(bytes: frame.bytes))
             case .run(let run): frames.append(composer.frame(of: run))
             }
             index += 1
@@ -91,22 +100,14 @@ struct Outbox {
     }
 
     /// Drops the first frames, which were sent.
-    ///
-    /// - Returns: How many positions were in them.
-    @discardableResult
-    mutating func drop(_ count: Int) -> Int {
-        var positions = 0
+    mutating func drop(_ count: Int) {
         let last = min(first + count, items.count)
         for index in first..<last {
-            switch items[index] {
-            case .frame(let frame):
-                frameCount -= 1
-                frameBytes -= frame.bytes.count
-            case .run(let run): positions += run.count
-            }
+            guard case .frame(let frame) = items[index] else { continue }
+            frameCount -= 1
+            frameBytes -= frame.bytes.count
         }
         if first + count > items.count {
-            positions += tail.count
             // A little room is kept: the next turn brings as many.
             if tail.capacity > Self.compactAt {
                 tail = []
@@ -123,7 +124,6 @@ struct Outbox {
             items.removeFirst(first)
             first = 0
         }
-        return positions
     }
 
     // MARK: - Taking back
@@ -132,9 +132,14 @@ struct Outbox {
     ///
     /// Which group a position was for is not known any more, so those for another group go too: the
     /// sender's next fix brings it there again.
-    mutating func takeBack(_ sender: UniqueID, in group: UniqueID) {
+    ///
+    /// - Parameters:
+    ///   - sender: Who.
+    ///   - group: Where.
+    ///   - keepsStored: Whether frames stay that can be read over HTTP all the same.
+    mutating func takeBack(_ sender: UniqueID, in group: UniqueID, keepsStored: Bool = false) {
         rewrite {
-            $0.sender == sender && $0.group == group
+            $0.sender == sender && $0.group == group && !(keepsStored && $0.isStored)
         } dropping: {
             $0.account == sender
         }
@@ -186,7 +191,7 @@ struct Outbox {
 struct PositionComposer {
     private struct Made {
         let serials: [UInt64]
-        let frame: [UInt8]
+        let frame: Outbox.Ready
     }
 
     /// How many frames are remembered.
@@ -198,11 +203,15 @@ struct PositionComposer {
     private(set) var madeCount = 0
 
     /// The frame of these positions, the newest of each sender.
-    mutating func frame(of positions: [Position]) -> [UInt8] {
+    mutating func frame(of positions: [Position]) -> Outbox.Ready {
         for index in made.indices.reversed() where Self.isEqual(made[index].serials, positions) {
             return made[index].frame
         }
-        let frame = ServerFrame.positions(Self.newest(positions).lazy.map { $0.row })
+        let newest = Self.newest(positions)
+        let frame = Outbox.Ready(
+            bytes: ServerFrame.positions(newest.lazy.map { $0.row }),
+            positions: newest.count
+        )
         madeCount += 1
         let new = Made(serials: positions.map(\.serial), frame: frame)
         if made.count < Self.memory {

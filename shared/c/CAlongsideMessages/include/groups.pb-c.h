@@ -15,6 +15,7 @@ PROTOBUF_C__BEGIN_DECLS
 #endif
 
 #include "common.pb-c.h"
+#include "relays.pb-c.h"
 
 typedef struct Alongside__GroupsRequest Alongside__GroupsRequest;
 typedef struct Alongside__MembershipQuery Alongside__MembershipQuery;
@@ -30,6 +31,7 @@ typedef struct Alongside__GroupView Alongside__GroupView;
 typedef struct Alongside__GroupView__Member Alongside__GroupView__Member;
 typedef struct Alongside__GroupVersions Alongside__GroupVersions;
 typedef struct Alongside__RelayRequest Alongside__RelayRequest;
+typedef struct Alongside__Departures Alongside__Departures;
 typedef struct Alongside__TakeAway Alongside__TakeAway;
 typedef struct Alongside__TakeAway__Entry Alongside__TakeAway__Entry;
 typedef struct Alongside__RelayReply Alongside__RelayReply;
@@ -288,7 +290,8 @@ struct  Alongside__GroupVersions
 typedef enum {
   ALONGSIDE__RELAY_REQUEST__BODY__NOT_SET = 0,
   ALONGSIDE__RELAY_REQUEST__BODY_TAKE_AWAY = 10,
-  ALONGSIDE__RELAY_REQUEST__BODY_CHECK_SESSIONS = 11
+  ALONGSIDE__RELAY_REQUEST__BODY_CHECK_SESSIONS = 11,
+  ALONGSIDE__RELAY_REQUEST__BODY_DEPARTED = 12
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ALONGSIDE__RELAY_REQUEST__BODY__CASE)
 } Alongside__RelayRequest__BodyCase;
 
@@ -305,11 +308,26 @@ struct  Alongside__RelayRequest
      * From auth: read the revocations now, and close the sockets of sessions that have ended.
      */
     protobuf_c_boolean check_sessions;
+    /*
+     * From another relay: sockets there whose session has ended.
+     */
+    Alongside__Departures *departed;
   };
 };
 #define ALONGSIDE__RELAY_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&alongside__relay_request__descriptor) \
     , NULL, 0, {0,NULL}, ALONGSIDE__RELAY_REQUEST__BODY__NOT_SET, {0} }
+
+
+struct  Alongside__Departures
+{
+  ProtobufCMessage base;
+  size_t n_entries;
+  Alongside__RelayedDeparture **entries;
+};
+#define ALONGSIDE__DEPARTURES__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&alongside__departures__descriptor) \
+    , 0,NULL }
 
 
 struct  Alongside__TakeAway__Entry
@@ -353,6 +371,7 @@ typedef enum {
   ALONGSIDE__RELAY_REPLY__BODY__NOT_SET = 0,
   ALONGSIDE__RELAY_REPLY__BODY_TAKEN_AWAY = 10,
   ALONGSIDE__RELAY_REPLY__BODY_SESSIONS_CHECKED = 11,
+  ALONGSIDE__RELAY_REPLY__BODY_DEPARTURES_TAKEN = 12,
   ALONGSIDE__RELAY_REPLY__BODY_REFUSED = 19
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ALONGSIDE__RELAY_REPLY__BODY__CASE)
 } Alongside__RelayReply__BodyCase;
@@ -367,6 +386,7 @@ struct  Alongside__RelayReply
   union {
     protobuf_c_boolean taken_away;
     protobuf_c_boolean sessions_checked;
+    protobuf_c_boolean departures_taken;
     ProtobufCBinaryData refused;
   };
 };
@@ -690,6 +710,25 @@ Alongside__RelayRequest *
 void   alongside__relay_request__free_unpacked
                      (Alongside__RelayRequest *message,
                       ProtobufCAllocator *allocator);
+/* Alongside__Departures methods */
+void   alongside__departures__init
+                     (Alongside__Departures         *message);
+size_t alongside__departures__get_packed_size
+                     (const Alongside__Departures   *message);
+size_t alongside__departures__pack
+                     (const Alongside__Departures   *message,
+                      uint8_t             *out);
+size_t alongside__departures__pack_to_buffer
+                     (const Alongside__Departures   *message,
+                      ProtobufCBuffer     *buffer);
+Alongside__Departures *
+       alongside__departures__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   alongside__departures__free_unpacked
+                     (Alongside__Departures *message,
+                      ProtobufCAllocator *allocator);
 /* Alongside__TakeAway__Entry methods */
 void   alongside__take_away__entry__init
                      (Alongside__TakeAway__Entry         *message);
@@ -835,6 +874,9 @@ typedef void (*Alongside__GroupVersions_Closure)
 typedef void (*Alongside__RelayRequest_Closure)
                  (const Alongside__RelayRequest *message,
                   void *closure_data);
+typedef void (*Alongside__Departures_Closure)
+                 (const Alongside__Departures *message,
+                  void *closure_data);
 typedef void (*Alongside__TakeAway__Entry_Closure)
                  (const Alongside__TakeAway__Entry *message,
                   void *closure_data);
@@ -876,6 +918,7 @@ extern const ProtobufCMessageDescriptor alongside__group_view__descriptor;
 extern const ProtobufCMessageDescriptor alongside__group_view__member__descriptor;
 extern const ProtobufCMessageDescriptor alongside__group_versions__descriptor;
 extern const ProtobufCMessageDescriptor alongside__relay_request__descriptor;
+extern const ProtobufCMessageDescriptor alongside__departures__descriptor;
 extern const ProtobufCMessageDescriptor alongside__take_away__descriptor;
 extern const ProtobufCMessageDescriptor alongside__take_away__entry__descriptor;
 extern const ProtobufCMessageDescriptor alongside__relay_reply__descriptor;

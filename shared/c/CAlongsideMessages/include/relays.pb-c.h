@@ -113,10 +113,15 @@ struct  Alongside__RelayedFix
   ProtobufCBinaryData *group_id;
   size_t n_version;
   uint64_t *version;
+  /*
+   * Of the socket that it came over; absent for one that came over HTTP.
+   */
+  protobuf_c_boolean has_claim;
+  uint64_t claim;
 };
 #define ALONGSIDE__RELAYED_FIX__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&alongside__relayed_fix__descriptor) \
-    , 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,NULL, 0,NULL }
+    , 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,NULL, 0,NULL, 0, 0 }
 
 
 struct  Alongside__RelayedVote__Candidate
@@ -154,10 +159,15 @@ struct  Alongside__RelayedVote
   uint32_t index;
   size_t n_candidates;
   Alongside__RelayedVote__Candidate **candidates;
+  /*
+   * Of the socket that it came over.
+   */
+  protobuf_c_boolean has_claim;
+  uint64_t claim;
 };
 #define ALONGSIDE__RELAYED_VOTE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&alongside__relayed_vote__descriptor) \
-    , 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0,NULL }
+    , 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0,NULL, 0, 0 }
 
 
 /*
@@ -177,10 +187,15 @@ struct  Alongside__RelayedDeparture
    */
   size_t n_unjoined_group_id;
   ProtobufCBinaryData *unjoined_group_id;
+  /*
+   * Its session has ended: what comes of this socket later is not shown any more.
+   */
+  protobuf_c_boolean has_has_session_ended;
+  protobuf_c_boolean has_session_ended;
 };
 #define ALONGSIDE__RELAYED_DEPARTURE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&alongside__relayed_departure__descriptor) \
-    , 0, {0,NULL}, 0, 0, 0,NULL, 0,NULL }
+    , 0, {0,NULL}, 0, 0, 0,NULL, 0,NULL, 0, 0 }
 
 
 /* Alongside__RelayPresence methods */

@@ -144,7 +144,7 @@ import Web
         #expect(!one.beat(at: start + 3 * second))
         #expect(one.beat(at: start + 7 * second))
         #expect(!one.isAwake(at: start + 7 * second))
-        one.caughtUp()
+        one.missedNothing()
         #expect(one.isAwake(at: start + 7 * second))
         // Without any news it goes on after five seconds.
         #expect(one.beat(at: start + 20 * second))
@@ -153,6 +153,20 @@ import Web
             #expect(!one.beat(at: start + (20 + step) * second))
         }
         #expect(one.isAwake(at: start + 25 * second + 1))
+    }
+
+    @Test func `the first news after a standstill may be old, those of a second later are not`() {
+        let second: UInt64 = 1_000_000_000
+        let start = 100 * second
+        let one = Wakefulness()
+        _ = one.beat(at: start)
+        // What was heard before says nothing of what was missed.
+        one.heardNews()
+        #expect(one.beat(at: start + 9 * second))
+        #expect(!one.isAwake(at: start + 10 * second + 1))
+        one.heardNews()
+        #expect(!one.isAwake(at: start + 10 * second))
+        #expect(one.isAwake(at: start + 10 * second + 1))
     }
 
     @Test func `a takeover goes on with later headers and without a gap in coverage`() throws {
@@ -176,6 +190,17 @@ import Web
         // The first wakes up and does not know yet: its own feed is of a lower epoch.
         first.tick(at: now + 60, epoch: 4)
         #expect(first.published.built.epoch == 5)
+    }
+
+    @Test func `what is built after the end of a turn is served to nobody`() {
+        let builder = publisher()
+        builder.tick(at: now, epoch: 4)
+        #expect(builder.tick(at: now + 20, epoch: 4, while: { false }).isEmpty)
+        #expect(builder.published.built.headerTimestamp == now)
+        #expect(builder.board.feed(.tripUpdates).built.headerTimestamp == now)
+        // In a turn of its own it goes on.
+        #expect(!builder.tick(at: now + 21, epoch: 6).isEmpty)
+        #expect(builder.published.built.headerTimestamp == now + 21)
     }
 
     @Test func `agencies' entities do not blink at a takeover`() {

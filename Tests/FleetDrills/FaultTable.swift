@@ -85,8 +85,9 @@ actor GatewayWatch {
         return max(longest, span.upperBound - since)
     }
 
-    /// Whether a later answer was ever older than an earlier one.
-    var wentBack: Bool {
-        zip(answers, answers.dropFirst()).contains { $1.header < $0.header }
+    /// Where an answer was older than the one before: when it came, and by how many seconds.
+    var stepsBack: [(at: Double, seconds: Int64)] {
+        zip(answers, answers.dropFirst()).filter { $1.header < $0.header }
+            .map { ($1.at, $0.header - $1.header) }
     }
 }

@@ -153,7 +153,13 @@ extension Drills {
             }
             print(table.text)
             print("answers that were no acknowledgement: \(result.others)")
-            #expect(await !watch.wentBack, "the feed's header never goes back")
+            for step in await watch.stepsBack {
+                let fault = spans.first { $0.span.contains(step.at) }
+                let since = fault.map { step.at - $0.span.lowerBound }
+                Issue.record(
+                    "the header went back by \(step.seconds) s, \(since ?? 0) s after \(fault?.fault.name ?? "no fault")"
+                )
+            }
             #expect(
                 result.others.keys.allSatisfy { [0, 429, 503].contains($0) },
                 "\(result.samples)"

@@ -96,7 +96,11 @@ public enum Feed {
             poller: poller,
             pollPeriod: context.settings[FeedSettings.trustedPoll],
             clock: context.clock.now,
-            send: { bus.publish(topic: $0.topic, key: $0.key, body: $0.body) },
+            voice: BuilderVoice(
+                epoch: { lock.epoch },
+                publish: { bus.publish(topic: $0.topic, key: $0.key, body: $0.body) },
+                retract: { bus.retract(topic: $0, key: $1) }
+            ),
             logger: context.logger
         )
         let travelTimes = TravelTimeKeeper(

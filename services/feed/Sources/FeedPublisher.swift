@@ -117,9 +117,14 @@ final class FeedPublisher: Sendable {
     /// - Parameters:
     ///   - now: The application clock.
     ///   - epoch: Under which this process builds.
+    ///   - isOurTurn: Asked when all is built: what nobody else will hear of is served to nobody here, either.
     /// - Returns: What the other services are told.
     @discardableResult
-    func tick(at now: UnixSeconds, epoch: UInt64 = 1) -> [Message] {
+    func tick(
+        at now: UnixSeconds,
+        epoch: UInt64 = 1,
+        while isOurTurn: () -> Bool = { true }
+    ) -> [Message] {
         let agencies = sources.agencies()
         let (estimates, inherited) = heard.withLock { ($0.estimates, $0.inherited) }
         var known = FeedAssembly.Knowledge(
@@ -134,6 +139,7 @@ final class FeedPublisher: Sendable {
             if work.epoch != epoch { begin(&work, epoch, inherited) }
             known.agencies = agencies.feeds.map { $0.asked(since: work.since) }
             let outcome = work.assembly.tick(known, stamp: stamp, at: now)
+            guard isOurTurn() else { return [] }
             metrics.count(outcome)
             var messages: [Message] = []
             for (kind, build) in [

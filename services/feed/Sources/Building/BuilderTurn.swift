@@ -17,7 +17,7 @@ final class BuilderTurn: Sendable {
     private let poller: AgencyPoller?
     private let pollPeriod: Duration
     private let clock: @Sendable () -> UnixSeconds
-    private let send: @Sendable (FeedPublisher.Message) -> Void
+    private let voice: BuilderVoice
     private let logger: Logger
     private let heard = Mutex<[String: [UInt8]]>([:])
     private let healthSequence = Atomic<UInt64>(0)
@@ -32,7 +32,7 @@ final class BuilderTurn: Sendable {
     ///   - poller: Asks the agencies; nil without any.
     ///   - pollPeriod: `TRUSTED_FEED_POLL`.
     ///   - clock: The application clock.
-    ///   - send: Tells the other services.
+    ///   - voice: Tells the other services.
     ///   - logger: Hears of a database that is away.
     init(
         publisher: FeedPublisher,
@@ -40,7 +40,7 @@ final class BuilderTurn: Sendable {
         poller: AgencyPoller?,
         pollPeriod: Duration,
         clock: @escaping @Sendable () -> UnixSeconds,
-        send: @escaping @Sendable (FeedPublisher.Message) -> Void,
+        voice: BuilderVoice,
         logger: Logger
     ) {
         self.publisher = publisher
@@ -48,7 +48,7 @@ final class BuilderTurn: Sendable {
         self.poller = poller
         self.pollPeriod = pollPeriod
         self.clock = clock
-        self.send = send
+        self.voice = voice
         self.logger = logger
         (news, newsCame) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -76,6 +76,7 @@ final class BuilderTurn: Sendable {
                 let epoch = await WorkerThread.run { publisher.heardBuilt(body, key: key) }
                 lock.heard(epoch: epoch)
             }
+            voice.fallSilent()
         }
     }
 
@@ -101,6 +102,7 @@ final class BuilderTurn: Sendable {
                 ]
             )
         }
+        voice.fallSilent()
     }
 
     /// Builds each second while it is this process's turn, until the task is cancelled.
@@ -110,7 +112,7 @@ final class BuilderTurn: Sendable {
         while !Task.isCancelled {
             if wakefulness.beat(at: Timestamps.monotonicNanoseconds()), lock.epoch != nil {
                 // Who was frozen may have been replaced; the lock's session knows.
-                if await isStillOurs() { wakefulness.caughtUp() }
+                if await isStillOurs() { wakefulness.missedNothing() }
             }
             if let epoch = lock.epoch { await tick(epoch) }
             try? await Task.sleep(for: FeedPublisher.period)
@@ -146,9 +148,11 @@ final class BuilderTurn: Sendable {
     private func tick(_ epoch: UInt64) async {
         let publisher = publisher
         let now = clock()
-        let messages = await WorkerThread.run { publisher.tick(at: now, epoch: epoch) }
-        guard lock.epoch == epoch else { return }
-        for message in messages { send(message) }
+        let lock = lock
+        let messages = await WorkerThread.run {
+            publisher.tick(at: now, epoch: epoch, while: { lock.epoch == epoch })
+        }
+        voice.tell(messages, of: epoch)
     }
 
     /// Asks the agencies while it is this process's turn, until the task is cancelled.
@@ -189,6 +193,11 @@ final class BuilderTurn: Sendable {
                 )
             }
         )
-        send(FeedPublisher.Message(topic: BusTopics.agencies, key: "", body: health.encoded()))
+        let message = FeedPublisher.Message(
+            topic: BusTopics.agencies,
+            key: "",
+            body: health.encoded()
+        )
+        voice.tell([message], of: epoch)
     }
 }

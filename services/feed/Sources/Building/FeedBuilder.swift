@@ -36,9 +36,10 @@ struct FeedBuilder: Sendable {
 
     init() {}
 
-    /// Goes on where another builder stopped: its header times stay behind ours.
+    /// Goes on where another builder stopped: its header times stay behind ours, and ours is built anew.
     mutating func follow(headerTimestamp: UnixSeconds) {
         newestHeader = max(newestHeader, headerTimestamp)
+        last = nil
     }
 
     /// Whether an unchanged feed must be dated anew.

@@ -88,7 +88,7 @@ final class FeedBoard: Sendable {
             return true
         }
         if isTaken {
-            wakefulness.caughtUp()
+            wakefulness.heardNews()
             changed.withLock { $0 }(kind)
         }
         return isTaken

@@ -3,18 +3,23 @@ internal import Synchronization
 /// Notices that this process stood still, so that it does not serve what it missed the end of.
 ///
 /// Whoever was frozen longer than another waits before it takes over may have been replaced. It catches up
-/// with the first feed that it takes or finds to be its own still, or after a while in which there was none.
+/// when it finds the turn to be its own still, a moment after the first feed that it hears, or after a while in which
+/// there was none.
 final class Wakefulness: Sendable {
     /// A gap between two beats, in nanoseconds, that another may have used.
     static let longestGap: UInt64 = 3_000_000_000
     /// How long after a gap news are waited for, in nanoseconds.
     static let catchingUp: UInt64 = 5_000_000_000
+    /// How long after a gap even news may be old, in nanoseconds: what was sent meanwhile comes one after the other.
+    static let settling: UInt64 = 1_000_000_000
 
     private struct State {
         /// The last beat; nil before the first one, when nobody watches.
         var beatAt: UInt64?
         /// When the process woke up; nil once it has caught up.
         var wokeAt: UInt64?
+        /// Whether a feed was heard since.
+        var hasNews = false
     }
 
     private let state = Mutex(State())
@@ -27,13 +32,16 @@ final class Wakefulness: Sendable {
         state.withLock { state in
             let stood = state.beatAt.map { now - min(now, $0) > Self.longestGap } ?? false
             state.beatAt = now
-            if stood { state.wokeAt = now }
+            if stood { (state.wokeAt, state.hasNews) = (now, false) }
             return stood
         }
     }
 
-    /// Says that nothing was missed, or that it is here now.
-    func caughtUp() { state.withLock { $0.wokeAt = nil } }
+    /// Says that nothing was missed.
+    func missedNothing() { state.withLock { $0.wokeAt = nil } }
+
+    /// Says that a feed was heard.
+    func heardNews() { state.withLock { $0.hasNews = true } }
 
     /// Whether the process runs and knows what is new.
     ///
@@ -44,7 +52,8 @@ final class Wakefulness: Sendable {
             guard let beatAt = state.beatAt else { return true }
             if now > beatAt, now - beatAt > Self.longestGap { return false }
             guard let wokeAt = state.wokeAt else { return true }
-            return now > wokeAt && now - wokeAt > Self.catchingUp
+            let wait = state.hasNews ? Self.settling : Self.catchingUp
+            return now > wokeAt && now - wokeAt > wait
         }
     }
 }

@@ -112,6 +112,20 @@ import Transit
         #expect(feed.asked(since: 3).reading.vehicles.count == 1)
     }
 
+    @Test func `the receipt of what it says is that of its first word, in each turn anew`() {
+        var feed = AgencyFeed(url: "http://a")
+        #expect(feed.readAt == nil)
+        _ = feed.take(good([.agency("1")]), at: now, turn: 1)
+        _ = feed.take(good([.agency("1")]), at: now + 30, turn: 1)
+        #expect(feed.readAt == now)
+        _ = feed.take(.failed("no answer in time"), at: now + 40, turn: 3)
+        #expect(feed.readAt == now)
+        _ = feed.take(good([.agency("1")]), at: now + 60, turn: 3)
+        #expect(feed.readAt == now + 60)
+        _ = feed.take(good([.agency("2")]), at: now + 90, turn: 3)
+        #expect(feed.readAt == now + 90)
+    }
+
     @Test func `a whole feed replaces the one before`() {
         var feed = AgencyFeed(url: "http://a")
         _ = feed.take(good([.agency("1"), .agency("2", trip: "T2")]), at: now, turn: 1)

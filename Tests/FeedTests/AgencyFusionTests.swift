@@ -71,6 +71,36 @@ import Transit
         #expect(fusion.sightings.map(\.vehicle.entityID) == [winner])
     }
 
+    @Test(arguments: [(-1, "e-2"), (0, "e-1"), (1, "e-1")] as [(Int64, String)])
+    func `a time ahead of its receipt is no fresher than the receipt`(
+        offset: Int64,
+        winner: String
+    ) {
+        let ahead = AgencyFeed.read([.agency("1", at: UInt64(now + 60))], at: now + offset)
+        let fusion = AgencyFusion(
+            [ahead, .read([.agency("2", at: UInt64(now))])],
+            at: now + 5,
+            age: age
+        )
+        #expect(fusion.sightings.map(\.vehicle.entityID) == [winner])
+    }
+
+    @Test(arguments: [(-1, -1), (0, 0), (1, 0), (60, 0)] as [(Int64, Int64)])
+    func `a vehicle is dated by its receipt at the latest, and grows old from there`(
+        offset: Int64,
+        expected: Int64
+    ) {
+        for time in [now, now + 30] {
+            let feeds = [AgencyFeed.read([.agency(at: UInt64(now + offset))])]
+            let fusion = AgencyFusion(feeds, at: time, age: age)
+            #expect(fusion.sightings.map(\.vehicle.measuredAt) == [now + expected])
+            #expect(
+                fusion.sightings.map(\.vehicle.position.timestamp) == [UInt64(now + expected)]
+            )
+            #expect(fusion.changesAt == now + expected + 301)
+        }
+    }
+
     @Test func `a fresh word of another feed counts when the first is too old`() {
         let fusion = fuse(
             [.agency("1", at: UInt64(now - 400))],

@@ -149,6 +149,12 @@ import Web
     /// 200 MB of zeros, some 200 kB packed.
     private static let bomb: [UInt8] = Gzip.compress([UInt8](repeating: 0, count: 200 << 20))
 
+    /// A feed of so many vehicles, each on a trip of its own.
+    private static func crowd(_ count: Int) -> [UInt8] {
+        let entities = (0..<count).map { FeedEntity.agency("\($0)", trip: TripID("T\($0)")) }
+        return FeedMessage.sample(entities).encoded()
+    }
+
     static let attacks = [
         Attack("cut off", "partial file") { socket, _ in
             HostileServer.send(socket, "HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n", good)
@@ -163,6 +169,15 @@ import Web
         },
         Attack("a gzip bomb", "more than 33554432 bytes") { socket, _ in
             HostileServer.answer("200 OK", "Content-Encoding: gzip\r\n", bomb)(socket, 0)
+        },
+        Attack("too many vehicles", "more than 20000 vehicles") { socket, _ in
+            let crowd = crowd(AgencyPoller.feedLimits.vehicles + 1)
+            HostileServer.answer("200 OK", "", crowd)(socket, 0)
+        },
+        Attack("too many entities", "more than 100000 entities") { socket, _ in
+            let empty: [UInt8] = [0x12, 0x03, 0x0A, 0x01, 0x61]
+            let many = repeatElement(empty, count: AgencyPoller.feedLimits.entities).joined()
+            HostileServer.answer("200 OK", "", good + many)(socket, 0)
         },
         Attack("broken gzip", "Transfer-Encoding") { socket, _ in
             HostileServer.answer("200 OK", "Content-Encoding: gzip\r\n", good)(socket, 0)
@@ -223,6 +238,15 @@ import Web
         #expect(feed.lastError.count <= 200)
         #expect(feed.reading.vehicles.count == 1)
         #expect(feed.lastSuccess == now)
+    }
+
+    @Test func `as many vehicles as are allowed are read`() async {
+        let most = Self.crowd(AgencyPoller.feedLimits.vehicles)
+        let server = HostileServer(HostileServer.answer("200 OK", "", most))
+        let poller = poller([server.url])
+        await poller.poll()
+        #expect(poller.feeds[0].lastError == "")
+        #expect(poller.feeds[0].reading.vehicles.count == 20_000)
     }
 
     @Test func `a slow drip ends with the limit`() async {

@@ -100,6 +100,56 @@ import Transit
         #expect(ids(outcome7) == ["rider:T1:20260216"])
     }
 
+    @Test(
+        arguments: [(-1, -1), (0, 0), (1, 0), (60, 0), (61, nil)] as [(Int64, Int64?)]
+    )
+    func `an agency's clock that is ahead puts neither its vehicle nor the feed ahead of ours`(
+        offset: Int64,
+        expected: Int64?
+    ) throws {
+        var rules = FeedAssembly.Rules()
+        rules.includesAgency = true
+        rules.predictsAgency = true
+        var assembly = FeedAssembly(rules)
+        let ahead = AgencyFeed.read([.agency(at: UInt64(now + offset))])
+        var known = known([], agencies: [ahead])
+        known.schedule = Fixture.schedule
+        let outcome = assembly.tick(known, stamp: stamp, at: now)
+        for build in [try #require(outcome.positions), try #require(outcome.tripUpdates)] {
+            #expect(build.headerTimestamp == now)
+            #expect(build.message.complianceFindings(now: UInt64(now)).isEmpty)
+        }
+        let vehicle = outcome.positions?.entities.first { $0.source == .agency }
+        #expect(vehicle?.time == expected.map { now + $0 })
+        #expect(
+            outcome.trusted?.vehicles.map(\.timestamp) == (expected.map { [now + $0] } ?? [])
+        )
+        // It says nothing new while nothing is, and leaves nothing behind.
+        let next = assembly.tick(known, stamp: stamp, at: now + (offset == 61 ? 0 : 1))
+        #expect(next.positions == nil)
+        known.agencies = [.read([])]
+        known.agenciesVersion = 2
+        let gone = assembly.tick(known, stamp: stamp, at: now + 2)
+        #expect(ids(gone) == (expected == nil ? nil : []))
+        #expect(gone.positions.map(\.headerTimestamp) == (expected == nil ? nil : now + 2))
+    }
+
+    @Test func `what another builder published ahead of our clock is dated by ours`() {
+        var rules = FeedAssembly.Rules()
+        rules.includesAgency = true
+        var assembly = FeedAssembly(rules)
+        let entity = FeedEntity.agency(at: UInt64(now + 20))
+        assembly.follow(
+            positionsHeader: now - 1,
+            updatesHeader: now - 1,
+            agencyEntities: [SourcedEntity(ofAgency: entity, feed: 0)]
+        )
+        let known = known([], agencies: [AgencyFeed(url: "http://a")])
+        let build = assembly.tick(known, stamp: stamp, at: now).positions
+        #expect(build?.headerTimestamp == now)
+        #expect(build?.entities.map(\.time) == [now])
+    }
+
     @Test func `what a rule keeps out covers its trip all the same`() {
         var rules = FeedAssembly.Rules()
         rules.includesAgency = true

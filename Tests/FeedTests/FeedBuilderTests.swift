@@ -76,6 +76,16 @@ import Transit
         #expect(build.withheld.isEmpty)
     }
 
+    @Test(arguments: [(0, 1), (1, 0), (60, 0)] as [(UInt64, Int)])
+    func `an entity ahead of the clock dates no feed`(offset: UInt64, published: Int) {
+        let entity = FeedEntity.agency(at: UInt64(now) + offset)
+        var builder = FeedBuilder()
+        let built = builder.tick([SourcedEntity(ofAgency: entity, feed: 0)], at: now)
+        #expect(built?.headerTimestamp == now)
+        #expect(built?.entities.count == published)
+        #expect(built?.withheld == (published == 1 ? [:] : ["E012": 1]))
+    }
+
     @Test func `the header follows the clock, not old entities`() throws {
         var builder = FeedBuilder()
         let built = builder.tick(sourced([.sample(at: now - 80)]), at: now)

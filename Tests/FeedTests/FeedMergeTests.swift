@@ -146,6 +146,24 @@ import Transit
         #expect(ids(merge(inputs)) == expected + ["3"])
     }
 
+    @Test(
+        arguments: [
+            ("20260216", nil), (nil, "20260216"), (nil, nil), ("20260216", "20260216"),
+            ("20260216", "20260217"),
+        ] as [(String?, String?)]
+    )
+    func `an inherited vehicle without a date is on any run of its trip`(
+        own: String?,
+        inherited: String?
+    ) {
+        var inputs = inputs(agencies: [[.agency("1", on: own)]], includesAgency: true)
+        var other = FeedEntity.agency("2", on: inherited, at: UInt64(now - 1))
+        other.id = "2"
+        inputs.inheritedEntities = [SourcedEntity(ofAgency: other, feed: 1)]
+        let areTwoRuns = own != nil && inherited != nil && own != inherited
+        #expect(ids(merge(inputs)) == (areTwoRuns ? ["1", "2"] : ["1"]))
+    }
+
     // MARK: - Ids
 
     @Test func `ids of two agencies that collide are told apart`() {

@@ -18,6 +18,7 @@ import Transit
 
         private final class Answer: Sendable {
             let state = Mutex<(body: [UInt8], isSlow: Bool, isAway: Bool)>(([], false, false))
+            let time = Mutex(TripEstimate.now)
         }
 
         init() {
@@ -35,7 +36,11 @@ import Transit
             let entities = trips.map { FeedEntity.agency($0.rawValue, trip: $0, at: UInt64(time)) }
             let body = FeedMessage.sample(entities, header: UInt64(time)).encoded()
             answer.state.withLock { $0.body = body }
+            answer.time.withLock { $0 = time }
         }
+
+        /// When it last said something new.
+        var time: UnixSeconds { answer.time.withLock { $0 } }
 
         /// The server answers, and not with a feed.
         func isAway(_ isAway: Bool) { answer.state.withLock { $0.isAway = isAway } }
@@ -51,7 +56,7 @@ import Transit
         init(_ agencies: Agency...) {
             let poller = AgencyPoller(
                 urls: agencies.map(\.server.url),
-                clock: { TripEstimate.now },
+                clock: { agencies.map(\.time).max() ?? TripEstimate.now },
                 turn: { nil },
                 logger: .silent,
                 metrics: Metrics()
@@ -192,6 +197,29 @@ import Transit
             #expect(snapshot.complete)
             #expect(snapshot.vehicles.map(\.tripID) == ["A", "T2"])
             if turn == 1 { replicas[2].hear(messages) }
+        }
+    }
+
+    @Test func `a vehicle that leaves an agency does not come back while another has not answered`()
+        async
+    {
+        let (here, away) = (Agency(), Agency())
+        let (first, second) = (Replica(here, away), Replica(here, away))
+        here.say(["A", "B"], at: now)
+        away.say(["C"], at: now)
+        for agency in [0, 1] { await first.poller.poll(agency, in: 1) }
+        second.hear(first.publisher.tick(at: now, epoch: 1))
+        away.isAway(true)
+        for (step, trips) in ([["A", "B"], ["A"], [], ["B"]] as [[TripID]]).enumerated() {
+            let time = now + 5 * Int64(step + 1)
+            here.say(trips, at: time)
+            for agency in [0, 1] { await second.poller.poll(agency, in: 2) }
+            for tick in [time, time + 1] {
+                second.publisher.tick(at: tick, epoch: 2)
+                var expected = ["C": now]
+                for trip in trips { expected[trip.rawValue] = time }
+                #expect(second.vehicles == expected)
+            }
         }
     }
 

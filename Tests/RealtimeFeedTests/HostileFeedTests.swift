@@ -1,5 +1,6 @@
 import RealtimeFeed
 import Testing
+import Transit
 
 @Suite struct HostileFeedTests {
     private func decode(_ bytes: [UInt8]) -> Result<FeedMessage, FeedDecodingError> {
@@ -73,6 +74,69 @@ import Testing
         let entity: [UInt8] = [0x0A, 0x01, 0x61] + update
         let bytes = header + [0x12] + length(entity.count) + entity
         #expect(decode(bytes) == .failure(.malformed))
+    }
+
+    @Test(
+        arguments: [
+            (FeedLimits(entities: 4, vehicles: 2), nil),
+            (FeedLimits(entities: 3, vehicles: 2), .tooMany("entities", limit: 3)),
+            (FeedLimits(entities: 4, vehicles: 1), .tooMany("vehicles", limit: 1)),
+            (FeedLimits(entities: 0), .tooMany("entities", limit: 0)),
+            (FeedLimits(vehicles: 0), .tooMany("vehicles", limit: 0)),
+        ] as [(FeedLimits, FeedDecodingError?)]
+    )
+    func `a feed with more entities or vehicles than are read is refused as a whole`(
+        limits: FeedLimits,
+        refusal: FeedDecodingError?
+    ) {
+        let vehicle = VehiclePosition(position: Position(latitude: 47, longitude: -122))
+        let update = TripUpdate(trip: TripDescriptor(tripID: "T1"))
+        let feed = FeedMessage(
+            header: FeedHeader(timestamp: Samples.now),
+            entities: [
+                FeedEntity(id: "1", tripUpdate: update),
+                FeedEntity(id: "2", isDeleted: true, vehicle: vehicle),
+                FeedEntity(id: "3", tripUpdate: update, vehicle: vehicle),
+                FeedEntity(id: "4"),
+            ]
+        )
+        let answer = Result { () throws(FeedDecodingError) in
+            try FeedMessage(decoding: feed.encoded(), within: limits)
+        }
+        #expect(answer == (refusal.map { .failure($0) } ?? .success(feed)))
+    }
+
+    @Test func `entities are counted behind fields of every kind that nobody knows`() {
+        // Numbers 100 to 103: a varint, eight bytes, a text, four bytes.
+        let unknown: [UInt8] =
+            [0xA0, 0x06, 0xFF, 0xFF, 0x01] + [0xA9, 0x06] + [UInt8](repeating: 0x12, count: 8)
+            + [0xB2, 0x06, 0x02, 0x12, 0x00] + [0xBD, 0x06, 0x12, 0, 0x12, 0]
+        // entity { unknown id "a" vehicle { } }, its length and its tag longer than need be.
+        let content = unknown + [0x0A, 0x01, 0x61, 0x22, 0x00]
+        let entity = [0x92, 0x80, 0x00, UInt8(content.count) | 0x80, 0x00] + content
+        let bytes = header + unknown + entity + entity
+        #expect((try? decode(bytes).get())?.entities.count == 2)
+        for (limits, fits) in [
+            (FeedLimits(entities: 2, vehicles: 2), true), (FeedLimits(entities: 1), false),
+            (FeedLimits(vehicles: 1), false),
+        ] {
+            let feed = try? FeedMessage(decoding: bytes, within: limits)
+            #expect((feed != nil) == fits)
+        }
+    }
+
+    @Test func `what is no feed is refused as such under limits, too`() {
+        let limits = FeedLimits(entities: 1, vehicles: 1)
+        let bytes = Samples.everything.encoded()
+        for length in bytes.indices {
+            _ = try? FeedMessage(decoding: Array(bytes.prefix(length)), within: limits)
+        }
+        let long: [UInt8] = [0x12] + [UInt8](repeating: 0xFF, count: 9) + [0x01]
+        for cut in [[0x12], [0x12, 0x80], [0x12, 0x05, 0x0A], [0x0B], long] as [[UInt8]] {
+            #expect(throws: FeedDecodingError.malformed) {
+                try FeedMessage(decoding: header + cut, within: limits)
+            }
+        }
     }
 
     @Test func `a feed over the limit is refused unread`() {

@@ -6,6 +6,8 @@ internal import Transit
 public enum FeedDecodingError: Error, Equatable, CustomStringConvertible {
     /// Longer than ``FeedMessage/maximumBytes``.
     case tooLong(bytes: Int)
+    /// More of something than ``FeedLimits`` allows.
+    case tooMany(_ what: String, limit: Int)
     /// Not protobuf, cut off, without a required field, or needing more memory than its length
     /// justifies.
     case malformed
@@ -15,6 +17,7 @@ public enum FeedDecodingError: Error, Equatable, CustomStringConvertible {
         switch self {
         case .tooLong(let bytes):
             "the feed has \(bytes) bytes, the limit is \(FeedMessage.maximumBytes)"
+        case .tooMany(let what, let limit): "the feed has more than \(limit) \(what)"
         case .malformed: "the feed is not a GTFS Realtime message"
         }
     }
@@ -29,10 +32,16 @@ extension FeedMessage {
     /// Invalid UTF-8 becomes U+FFFD and NULs are dropped. Values of enumerations that this release
     /// does not know read as absent.
     ///
-    /// - Parameter bytes: What an agency's server sent.
+    /// - Parameters:
+    ///   - bytes: What an agency's server sent.
+    ///   - limits: How many entities are read; a feed with more is refused as a whole.
     /// - Throws: ``FeedDecodingError``; nothing was kept.
-    public init(decoding bytes: UnsafeRawBufferPointer) throws(FeedDecodingError) {
+    public init(
+        decoding bytes: UnsafeRawBufferPointer,
+        within limits: FeedLimits = FeedLimits()
+    ) throws(FeedDecodingError) {
         guard bytes.count <= Self.maximumBytes else { throw .tooLong(bytes: bytes.count) }
+        try limits.check(bytes)
         // A few bytes can name thousands of empty entities. Real feeds need less than twenty times
         // their length; past this the feed is refused instead of the memory spent.
         let budget = 64 << 10 + min(bytes.count * 64, 512 << 20)
@@ -60,11 +69,16 @@ extension FeedMessage {
 
     /// Reads a feed from its protobuf bytes, whatever they may be.
     ///
-    /// - Parameter bytes: What an agency's server sent.
+    /// - Parameters:
+    ///   - bytes: What an agency's server sent.
+    ///   - limits: How many entities are read; a feed with more is refused as a whole.
     /// - Throws: ``FeedDecodingError``; nothing was kept.
-    public init(decoding bytes: [UInt8]) throws(FeedDecodingError) {
+    public init(
+        decoding bytes: [UInt8],
+        within limits: FeedLimits = FeedLimits()
+    ) throws(FeedDecodingError) {
         let result = bytes.withUnsafeBytes { raw in
-            Result { () throws(FeedDecodingError) in try Self(decoding: raw) }
+            Result { () throws(FeedDecodingError) in try Self(decoding: raw, within: limits) }
         }
         self = try result.get()
     }

@@ -29,6 +29,8 @@ struct AgencyFeed: Sendable, Equatable {
     let url: String
     /// What was read last.
     private(set) var reading = AgencyReading()
+    /// When ``reading`` was received, or first heard of again in a new turn; nil before the first.
+    private(set) var readAt: UnixSeconds?
     /// When an answer was last good, 304 included.
     private(set) var lastSuccess: UnixSeconds?
     /// Why the last poll failed; empty when it did not.
@@ -84,6 +86,7 @@ struct AgencyFeed: Sendable, Equatable {
             _ = succeed(at: now, turn: turn)
             guard reading != self.reading else { return false }
             self.reading = reading
+            readAt = now
             return true
         case .response(200, _, _, .refused(let reason)):
             lastError = reason
@@ -95,6 +98,8 @@ struct AgencyFeed: Sendable, Equatable {
     }
 
     private mutating func succeed(at now: UnixSeconds, turn: UInt64) -> Bool {
+        // Meanwhile another builder may have dated by a later receipt, and no vehicle goes back.
+        if answeredIn != turn { readAt = now }
         answeredIn = turn
         lastSuccess = now
         lastError = ""

@@ -13,6 +13,11 @@ final class AgencyPoller: Sendable {
         time: .seconds(15),
         redirects: 5
     )
+    /// What one feed may hold; the largest agencies run some 8,000 vehicles at once.
+    ///
+    /// Every second works with all vehicles of all feeds, so a feed with more is refused as a whole, and what it said
+    /// before stands until it is too old.
+    static let feedLimits = FeedLimits(entities: 100_000, vehicles: 20_000)
     /// How often a process looks whether it is its turn.
     static let turnPeriod = Duration.milliseconds(200)
     /// Characters of a reason in health: an agency's words are not ours.
@@ -161,7 +166,7 @@ final class AgencyPoller: Sendable {
     private static func read(_ body: [UInt8]) async -> AgencyFeed.Reading {
         await WorkerThread.run {
             do throws(FeedDecodingError) {
-                return .feed(AgencyReading(try FeedMessage(decoding: body)))
+                return .feed(AgencyReading(try FeedMessage(decoding: body, within: feedLimits)))
             } catch {
                 return .refused(error.description)
             }

@@ -10,6 +10,13 @@ struct AgencyVehicle: Sendable, Equatable {
     /// When the vehicle was there; nil when the agency gave it no time of its own.
     var measuredAt: UnixSeconds?
 
+    /// Dates the vehicle back to a moment where it claims to be of a later one.
+    mutating func date(noLaterThan latest: UnixSeconds) {
+        let time = UInt64(max(0, latest))
+        position.timestamp = position.timestamp.map { min($0, time) }
+        measuredAt = measuredAt.map { min($0, latest) }
+    }
+
     /// The trip, where the agency names one.
     var tripID: TripID? {
         guard let id = position.trip?.tripID, !id.isEmpty else { return nil }

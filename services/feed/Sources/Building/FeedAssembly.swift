@@ -124,6 +124,10 @@ struct FeedAssembly: Sendable {
         inheritedEntities.removeAll { entity in
             known.agencies.haveAnswered(at: entity.feed) || !age.allows(entity.time, at: now)
         }
+        // The other builder's clock may be ahead of ours.
+        for place in inheritedEntities.indices where inheritedEntities[place].time > now {
+            inheritedEntities[place].entity.vehicle?.timestamp = UInt64(max(0, now))
+        }
         var inputs = FeedMerge.Inputs()
         inputs.drivers = known.drivers
         inputs.estimates = estimates

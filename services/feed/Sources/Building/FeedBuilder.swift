@@ -4,8 +4,8 @@ internal import Transit
 /// Decides when a feed says something new and how it is dated.
 ///
 /// The same content keeps the same bytes, so that readers who ask with the last ETag get 304. The
-/// header's time never goes back and is never older than an entity (E012, E017, E018). What breaks a
-/// rule of GTFS-Realtime is left out and counted.
+/// header's time never goes back and is the clock's, whatever entities say: whoever merges dates none ahead of it
+/// (E012, E017, E018). What breaks a rule of GTFS-Realtime is left out and counted.
 struct FeedBuilder: Sendable {
     /// Seconds after which an unchanged feed is dated anew, so that readers see that it lives.
     static let longestSilence: Int64 = 15
@@ -64,7 +64,7 @@ struct FeedBuilder: Sendable {
     ) -> Build? {
         if last != nil, entities == lastInput, !isSilent(at: now) { return nil }
         lastInput = entities
-        var build = Build(headerTimestamp: headerTime(for: entities, at: now), entities: entities)
+        var build = Build(headerTimestamp: max(0, now, newestHeader + 1), entities: entities)
         let broken = build.message.complianceFindings(
             now: UInt64(max(0, now)),
             schedule: schedule,
@@ -84,18 +84,5 @@ struct FeedBuilder: Sendable {
         last = build
         newestHeader = build.headerTimestamp
         return build
-    }
-
-    private func headerTime(for entities: [SourcedEntity], at now: UnixSeconds) -> UnixSeconds {
-        // What is further ahead is left out by E050 and does not date the feed.
-        let limit = now + TrustedAge.leadSeconds
-        var newest = max(0, now, newestHeader + 1)
-        for entity in entities {
-            let times = [entity.entity.vehicle?.timestamp, entity.entity.tripUpdate?.timestamp]
-            for case let time? in times where time <= UInt64(max(0, limit)) {
-                newest = max(newest, Int64(time))
-            }
-        }
-        return newest
     }
 }

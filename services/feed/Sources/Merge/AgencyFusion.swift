@@ -2,6 +2,9 @@ internal import RealtimeFeed
 internal import Transit
 
 /// The vehicles of all agency feeds as one list: of two on one run the fresher stays.
+///
+/// A vehicle that is dated ahead counts as of the receipt, as a driver's report does: a clock that is ahead makes nobody
+/// fresher than the others nor dates the feed.
 struct AgencyFusion: Sendable {
     /// A vehicle with the feed that it comes from.
     struct Sighting: Sendable, Equatable {
@@ -45,9 +48,15 @@ struct AgencyFusion: Sendable {
             // Of two entities on one run in one feed the last stands (spec 2.11).
             var own: [Run: Sighting] = [:]
             var ownOrder: [Run] = []
+            let receipt = min(feed.readAt ?? now, now)
             for vehicle in feed.reading.vehicles {
-                guard let time = vehicle.position.timestamp.map(Int64.init(clamping:)) else {
+                var vehicle = vehicle
+                guard var time = vehicle.position.timestamp.map(Int64.init(clamping:)) else {
                     continue
+                }
+                if time > receipt, time <= now + TrustedAge.leadSeconds {
+                    vehicle.date(noLaterThan: receipt)
+                    time = receipt
                 }
                 if let change = age.change(of: time, at: now) { changesAt = min(changesAt, change) }
                 guard age.allows(time, at: now) else { continue }

@@ -13,13 +13,22 @@ enum AgencyInheritance {
         var entities = own
         if !inherited.isEmpty {
             let names = Set(own.map { VehicleID($0.entity.id) })
-            let runs = Dictionary(grouping: own, by: \.tripID)
+            let runs = Dictionary(grouping: own, by: \.run)
+            let trips = Dictionary(grouping: own, by: \.run?.trip)
             var outdone: Set<VehicleID> = []
             for entity in inherited {
                 guard let id = entity.entity.vehicle?.vehicle?.id, !names.contains(id) else {
                     continue
                 }
-                let rivals = entity.tripID.flatMap { runs[$0] }?.filter(entity.sharesDate) ?? []
+                let rivals: [SourcedEntity]
+                switch entity.run {
+                case .none: rivals = []
+                // One without a date is on any date of its trip.
+                case .some(let run) where run.date == nil: rivals = trips[run.trip] ?? []
+                case .some(let run):
+                    let dateless = AgencyFusion.Run(trip: run.trip, date: nil)
+                    rivals = (runs[run] ?? []) + (runs[dateless] ?? [])
+                }
                 if rivals.contains(where: { $0.time >= entity.time }) { continue }
                 outdone.formUnion(rivals.map { VehicleID($0.entity.id) })
                 entities.append(entity)
@@ -35,14 +44,9 @@ enum AgencyInheritance {
 }
 
 extension SourcedEntity {
-    fileprivate var tripID: TripID? {
-        guard let id = entity.vehicle?.trip?.tripID, !id.isEmpty else { return nil }
-        return id
-    }
-
-    /// Whether a vehicle on the same trip may be on the same run: one without a date is on any.
-    fileprivate func sharesDate(with other: SourcedEntity) -> Bool {
-        let dates = [self, other].map { $0.entity.vehicle?.trip?.startDate }
-        return dates[0] == nil || dates[1] == nil || dates[0] == dates[1]
+    /// The trip that the vehicle names, with its date; nil without one.
+    fileprivate var run: AgencyFusion.Run? {
+        guard let trip = entity.vehicle?.trip, let id = trip.tripID, !id.isEmpty else { return nil }
+        return AgencyFusion.Run(trip: id, date: trip.startDate.flatMap(ServiceDate.init))
     }
 }

@@ -65,7 +65,13 @@ final class CoreFleet {
     // MARK: - People and groups
 
     /// Opens a socket.
-    func client(_ account: UniqueID, at relay: Int = 0) -> CoreClient {
+    ///
+    /// - Parameter meanwhile: Happens before the relay has its claim and the views.
+    func client(
+        _ account: UniqueID,
+        at relay: Int = 0,
+        meanwhile: (RelayCore) -> Void = { _ in }
+    ) -> CoreClient {
         sockets += 1
         let session = Session(
             number: sockets,
@@ -81,6 +87,7 @@ final class CoreFleet {
         let client = CoreClient(self, relays[relay], session)
         relays[relay].clients.append(client)
         relays[relay].core.open(session)
+        meanwhile(relays[relay].core)
         settle()
         return client
     }

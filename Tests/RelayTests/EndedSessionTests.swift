@@ -223,6 +223,30 @@ import Transit
         #expect(ended.count >= 100)
     }
 
+    @Test func `a socket that waited while a later one's session ended is seen everywhere`() {
+        let fleet = CoreFleet(relays: 2)
+        let group = fleet.group([anna, ben], convoy: true)
+        let b = fleet.client(ben, at: 1)
+        b.join(group)
+        let ended = RelayedDeparture(
+            accountID: anna,
+            claim: 5,
+            groupIDs: [],
+            hasSessionEnded: true
+        )
+        // Claims of others, so that the next ones are above those of this test.
+        for _ in 0..<8 { _ = fleet.client(.random()) }
+        let a = fleet.client(anna, at: 0) { core in
+            _ = core.takeEffects()
+            core.drew([3], at: fleet.now)
+            for relay in fleet.relays { relay.core.takeIn([ended]) }
+        }
+        #expect(a.session.claim > 5)
+        #expect(a.closeReason == nil)
+        a.locate(1)
+        #expect(b.takePositions() == [anna: 1])
+    }
+
     @Test func `sockets that are gone are remembered for a time, and so many`() {
         var limits = RelayLimits()
         limits.rememberedDepartures = 3

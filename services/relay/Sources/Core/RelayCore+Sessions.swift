@@ -35,6 +35,13 @@ extension RelayCore {
     /// Lets a socket take part when it has its claim and its groups are known.
     func activate(_ session: Session, at now: Moment) {
         guard session.phase == .opening, session.claim > 0, session.hasViews else { return }
+        if endedSessions.covers(session.account, session.claim) {
+            // While this one waited for its views a later socket's session has ended: relays drop what comes by such
+            // a claim.
+            session.claim = 0
+            unclaimed.append(session)
+            return drawClaims()
+        }
         forgetOpening(session)
         if let other = sessions[session.account] {
             guard other.claim < session.claim else { return close(session, .replaced) }

@@ -1,47 +1,64 @@
-/// How many entities a feed may hold.
+/// How much a feed may hold.
 ///
-/// Its bytes do not say what a feed costs whoever works with it each second: a vehicle can be written in twenty of them.
+/// Its bytes do not say what a feed costs whoever reads it and works with it each second: a vehicle can be written in
+/// twenty of them, a stop time in two.
 public struct FeedLimits: Sendable, Equatable {
     /// Entities of every kind.
     public var entities: Int
     /// Entities with a vehicle.
     public var vehicles: Int
+    /// Stop time updates of all trip updates together.
+    public var stopTimes: Int
 
     /// Makes limits; without numbers, none.
-    public init(entities: Int = .max, vehicles: Int = .max) {
+    public init(entities: Int = .max, vehicles: Int = .max, stopTimes: Int = .max) {
         self.entities = entities
         self.vehicles = vehicles
+        self.stopTimes = stopTimes
     }
 
-    /// Refuses a feed that holds more, at the first entity too many and before anything is decoded.
+    /// Refuses a feed that holds more, at the first part too many and before anything is decoded.
     ///
     /// What is no protobuf passes: that is the decoder's to refuse.
     func check(_ bytes: UnsafeRawBufferPointer) throws(FeedDecodingError) {
         guard self != FeedLimits() else { return }
-        var (entityCount, vehicleCount) = (0, 0)
+        var count = FeedLimits(entities: 0, vehicles: 0, stopTimes: 0)
         var feed = FieldWalk(bytes[...])
         while let (field, entity) = feed.next() {
             guard field == Field.entity, let entity else { continue }
-            entityCount += 1
-            guard entityCount <= entities else { throw .tooMany("entities", limit: entities) }
-            guard Self.hasVehicle(entity) else { continue }
-            vehicleCount += 1
-            guard vehicleCount <= vehicles else { throw .tooMany("vehicles", limit: vehicles) }
+            count.entities += 1
+            guard count.entities <= entities else { throw .tooMany("entities", limit: entities) }
+            try check(entity, &count)
         }
     }
 
-    /// Numbers of fields in gtfs-realtime.proto.
+    private func check(
+        _ entity: Slice<UnsafeRawBufferPointer>,
+        _ count: inout FeedLimits
+    ) throws(FeedDecodingError) {
+        var fields = FieldWalk(entity)
+        var hasVehicle = false
+        while let (field, content) = fields.next() {
+            if field == Field.vehicle { hasVehicle = true }
+            guard field == Field.tripUpdate, let content else { continue }
+            var update = FieldWalk(content)
+            while let (field, _) = update.next() {
+                if field == Field.stopTimeUpdate { count.stopTimes += 1 }
+                guard count.stopTimes <= stopTimes else {
+                    throw .tooMany("stop times", limit: stopTimes)
+                }
+            }
+        }
+        if hasVehicle { count.vehicles += 1 }
+        guard count.vehicles <= vehicles else { throw .tooMany("vehicles", limit: vehicles) }
+    }
+
+    /// Numbers of fields in gtfs-realtime.proto, of the feed, an entity and a trip update.
     private enum Field {
         static let entity: UInt64 = 2
+        static let tripUpdate: UInt64 = 3
         static let vehicle: UInt64 = 4
-    }
-
-    private static func hasVehicle(_ entity: Slice<UnsafeRawBufferPointer>) -> Bool {
-        var fields = FieldWalk(entity)
-        while let (field, _) = fields.next() {
-            if field == Field.vehicle { return true }
-        }
-        return false
+        static let stopTimeUpdate: UInt64 = 2
     }
 }
 

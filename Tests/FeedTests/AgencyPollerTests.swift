@@ -149,10 +149,10 @@ import Web
     /// 200 MB of zeros, some 200 kB packed.
     private static let bomb: [UInt8] = Gzip.compress([UInt8](repeating: 0, count: 200 << 20))
 
-    /// A feed of so many vehicles, each on a trip of its own.
+    /// A feed of so many vehicles.
     private static func crowd(_ count: Int) -> [UInt8] {
-        let entities = (0..<count).map { FeedEntity.agency("\($0)", trip: TripID("T\($0)")) }
-        return FeedMessage.sample(entities).encoded()
+        let header = FeedMessage.sample([]).encoded()
+        return header + repeated(Array(good.dropFirst(header.count)), count)
     }
 
     private static func repeated(_ piece: [UInt8], _ count: Int) -> [UInt8] {

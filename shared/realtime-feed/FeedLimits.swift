@@ -23,7 +23,7 @@ public struct FeedLimits: Sendable, Equatable {
     func check(_ bytes: UnsafeRawBufferPointer) throws(FeedDecodingError) {
         guard self != FeedLimits() else { return }
         var count = FeedLimits(entities: 0, vehicles: 0, stopTimes: 0)
-        var feed = FieldWalk(bytes[...])
+        var feed = FieldWalk(bytes)
         while let (field, entity) = feed.next() {
             guard field == Field.entity, let entity else { continue }
             count.entities += 1
@@ -33,7 +33,7 @@ public struct FeedLimits: Sendable, Equatable {
     }
 
     private func check(
-        _ entity: Slice<UnsafeRawBufferPointer>,
+        _ entity: UnsafeRawBufferPointer,
         _ count: inout FeedLimits
     ) throws(FeedDecodingError) {
         var fields = FieldWalk(entity)
@@ -64,14 +64,15 @@ public struct FeedLimits: Sendable, Equatable {
 
 /// Goes over the fields of a protobuf message without taking them in.
 private struct FieldWalk {
-    private var rest: Slice<UnsafeRawBufferPointer>
+    private let bytes: UnsafeRawBufferPointer
+    private var offset = 0
 
-    init(_ message: Slice<UnsafeRawBufferPointer>) { rest = message }
+    init(_ message: UnsafeRawBufferPointer) { bytes = message }
 
     /// The next field; nil at the end and where the bytes are no protobuf.
     ///
     /// - Returns: Its number and, where it has a length, its bytes.
-    mutating func next() -> (number: UInt64, content: Slice<UnsafeRawBufferPointer>?)? {
+    mutating func next() -> (number: UInt64, content: UnsafeRawBufferPointer?)? {
         guard let tag = varint() else { return nil }
         let number = tag >> 3
         switch tag & 7 {
@@ -85,18 +86,21 @@ private struct FieldWalk {
         }
     }
 
-    private mutating func take(_ count: Int) -> Slice<UnsafeRawBufferPointer>? {
-        guard count <= rest.count else { return nil }
-        defer { rest = rest.dropFirst(count) }
-        return rest.prefix(count)
+    private mutating func take(_ count: Int) -> UnsafeRawBufferPointer? {
+        guard count <= bytes.count - offset else { return nil }
+        defer { offset += count }
+        return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
     }
 
     private mutating func varint() -> UInt64? {
         var value: UInt64 = 0
-        for shift in stride(from: UInt64(0), to: 70, by: 7) {
-            guard let byte = rest.popFirst() else { return nil }
+        var shift: UInt64 = 0
+        while shift < 70, offset < bytes.count {
+            let byte = bytes[offset]
+            offset += 1
             value |= UInt64(byte & 0x7F) << shift
             if byte < 0x80 { return value }
+            shift += 7
         }
         return nil
     }

@@ -149,10 +149,17 @@ import Web
     /// 200 MB of zeros, some 200 kB packed.
     private static let bomb: [UInt8] = Gzip.compress([UInt8](repeating: 0, count: 200 << 20))
 
-    /// A feed of so many vehicles, each on a trip of its own.
+    /// A feed of so many vehicles.
     private static func crowd(_ count: Int) -> [UInt8] {
-        let entities = (0..<count).map { FeedEntity.agency("\($0)", trip: TripID("T\($0)")) }
-        return FeedMessage.sample(entities).encoded()
+        let header = FeedMessage.sample([]).encoded()
+        return header + repeated(Array(good.dropFirst(header.count)), count)
+    }
+
+    private static func repeated(_ piece: [UInt8], _ count: Int) -> [UInt8] {
+        var bytes = piece
+        // Appending one by one takes seconds where nothing is optimised.
+        while bytes.count < piece.count * count { bytes += bytes }
+        return Array(bytes.prefix(piece.count * count))
     }
 
     static let attacks = [
@@ -176,8 +183,18 @@ import Web
         },
         Attack("too many entities", "more than 100000 entities") { socket, _ in
             let empty: [UInt8] = [0x12, 0x03, 0x0A, 0x01, 0x61]
-            let many = repeatElement(empty, count: AgencyPoller.feedLimits.entities).joined()
+            let many = repeated(empty, AgencyPoller.feedLimits.entities)
             HostileServer.answer("200 OK", "", good + many)(socket, 0)
+        },
+        Attack("too many stop times", "more than 1000000 stop times") { socket, _ in
+            // entity { id "a" trip_update { stop_time_update { } ... } }, lengths in four bytes.
+            func part(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
+                let groups = (0..<4).map { UInt8(content.count >> (7 * $0) & 127) }
+                return [tag] + groups.dropLast().map { $0 | 128 } + [groups[3]] + content
+            }
+            let times = repeated([0x12, 0x00], AgencyPoller.feedLimits.stopTimes + 1)
+            let entity = part(0x12, [0x0A, 0x01, 0x61] + part(0x1A, times))
+            HostileServer.answer("200 OK", "", good + entity)(socket, 0)
         },
         Attack("broken gzip", "Transfer-Encoding") { socket, _ in
             HostileServer.answer("200 OK", "Content-Encoding: gzip\r\n", good)(socket, 0)

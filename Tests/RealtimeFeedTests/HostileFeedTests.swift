@@ -81,22 +81,29 @@ import Transit
             (FeedLimits(entities: 4, vehicles: 2), nil),
             (FeedLimits(entities: 3, vehicles: 2), .tooMany("entities", limit: 3)),
             (FeedLimits(entities: 4, vehicles: 1), .tooMany("vehicles", limit: 1)),
+            (FeedLimits(stopTimes: 3), nil),
+            (FeedLimits(stopTimes: 2), .tooMany("stop times", limit: 2)),
             (FeedLimits(entities: 0), .tooMany("entities", limit: 0)),
             (FeedLimits(vehicles: 0), .tooMany("vehicles", limit: 0)),
         ] as [(FeedLimits, FeedDecodingError?)]
     )
-    func `a feed with more entities or vehicles than are read is refused as a whole`(
+    func `a feed with more parts than are read is refused as a whole`(
         limits: FeedLimits,
         refusal: FeedDecodingError?
     ) {
         let vehicle = VehiclePosition(position: Position(latitude: 47, longitude: -122))
-        let update = TripUpdate(trip: TripDescriptor(tripID: "T1"))
+        let update = TripUpdate(
+            trip: TripDescriptor(tripID: "T1"),
+            stopTimeUpdates: [StopTimeUpdate(stopSequence: 1)]
+        )
+        var two = update
+        two.stopTimeUpdates.append(StopTimeUpdate(stopSequence: 2))
         let feed = FeedMessage(
             header: FeedHeader(timestamp: Samples.now),
             entities: [
                 FeedEntity(id: "1", tripUpdate: update),
                 FeedEntity(id: "2", isDeleted: true, vehicle: vehicle),
-                FeedEntity(id: "3", tripUpdate: update, vehicle: vehicle),
+                FeedEntity(id: "3", tripUpdate: two, vehicle: vehicle),
                 FeedEntity(id: "4"),
             ]
         )

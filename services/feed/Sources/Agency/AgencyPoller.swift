@@ -17,7 +17,11 @@ final class AgencyPoller: Sendable {
     ///
     /// Every second works with all vehicles of all feeds, so a feed with more is refused as a whole, and what it said
     /// before stands until it is too old.
-    static let feedLimits = FeedLimits(entities: 100_000, vehicles: 20_000)
+    static let feedLimits = FeedLimits(
+        entities: 100_000,
+        vehicles: 20_000,
+        stopTimes: 1_000_000
+    )
     /// How often a process looks whether it is its turn.
     static let turnPeriod = Duration.milliseconds(200)
     /// Characters of a reason in health: an agency's words are not ours.

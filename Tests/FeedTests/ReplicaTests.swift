@@ -169,6 +169,35 @@ import Web
         #expect(one.isAwake(at: start + 10 * second + 1))
     }
 
+    @Test func `who is cut off serves nothing, and catches up when it is back`() {
+        let second: UInt64 = 1_000_000_000
+        let start = 100 * second
+        let one = Wakefulness()
+        _ = one.beat(at: start)
+        one.isCutOff(false, at: start)
+        #expect(!one.beat(at: start + second))
+        #expect(one.isAwake(at: start + second))
+        one.isCutOff(true, at: start + 2 * second)
+        #expect(!one.beat(at: start + 2 * second))
+        #expect(!one.isAwake(at: start + 2 * second))
+        // What it hears of itself meanwhile is no news.
+        one.heardNews()
+        one.isCutOff(true, at: start + 3 * second)
+        #expect(!one.isAwake(at: start + 3 * second))
+        one.isCutOff(false, at: start + 4 * second)
+        #expect(one.beat(at: start + 4 * second))
+        #expect(!one.beat(at: start + 5 * second))
+        #expect(!one.isAwake(at: start + 5 * second + 1))
+        one.heardNews()
+        #expect(one.isAwake(at: start + 5 * second + 1))
+        // The one whose turn it still is has missed nothing.
+        one.isCutOff(true, at: start + 6 * second)
+        one.isCutOff(false, at: start + 7 * second)
+        #expect(one.beat(at: start + 7 * second))
+        one.missedNothing()
+        #expect(one.isAwake(at: start + 7 * second))
+    }
+
     @Test func `a takeover goes on with later headers and without a gap in coverage`() throws {
         let agency = AgencyFeed.read([.agency("1", trip: "T1")])
         var sources = FeedPublisher.Sources()

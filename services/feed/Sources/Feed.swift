@@ -101,6 +101,9 @@ public enum Feed {
                 publish: { bus.publish(topic: $0.topic, key: $0.key, body: $0.body) },
                 retract: { bus.retract(topic: $0, key: $1) }
             ),
+            reachesReplicas: { [instance = context.instance] in
+                await reachesReplicas(of: instance, bus)
+            },
             logger: context.logger
         )
         let travelTimes = TravelTimeKeeper(
@@ -122,6 +125,7 @@ public enum Feed {
                 ClosureService("schedule") { await archivist.run() },
                 ClosureService("replica") { await turn.followOthers() },
                 ClosureService("lock") { await turn.standForLock() },
+                ClosureService("contact") { await turn.watchContact() },
                 ClosureService("travel-times") { await travelTimes.run() },
                 ClosureService("agencies") { await turn.pollAgencies() },
                 ClosureService("builder") { await turn.build() },

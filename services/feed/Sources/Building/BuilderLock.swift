@@ -18,6 +18,8 @@ final class BuilderLock: Sendable {
         var epoch: UInt64?
         /// The session that holds the lock.
         var generation = 0
+        /// When the database last answered, in monotonic nanoseconds.
+        var answeredAt = Timestamps.monotonicNanoseconds()
         /// The highest epoch heard of.
         var newestHeard: UInt64 = 0
     }
@@ -61,6 +63,9 @@ final class BuilderLock: Sendable {
 
     /// The epoch under which this process builds; nil while another does.
     var epoch: UInt64? { state.withLock { $0.epoch } }
+
+    /// When the database last answered, in monotonic nanoseconds; at first when this was made.
+    var answeredAt: UInt64 { state.withLock { $0.answeredAt } }
 
     /// Hears of another builder's epoch; a higher one than ours ends our turn.
     func heard(epoch: UInt64) {
@@ -107,6 +112,7 @@ final class BuilderLock: Sendable {
                 throw error
             }
         }
+        state.withLock { $0.answeredAt = Timestamps.monotonicNanoseconds() }
         guard let taken else { return }
         if taken.cutOff {
             fenced.add()

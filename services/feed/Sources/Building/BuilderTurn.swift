@@ -18,6 +18,7 @@ final class BuilderTurn: Sendable {
     private let pollPeriod: Duration
     private let clock: @Sendable () -> UnixSeconds
     private let voice: BuilderVoice
+    private let reachesReplicas: @Sendable () async -> Bool?
     private let logger: Logger
     private let heard = Mutex<[String: [UInt8]]>([:])
     private let healthSequence = Atomic<UInt64>(0)
@@ -33,6 +34,7 @@ final class BuilderTurn: Sendable {
     ///   - pollPeriod: `TRUSTED_FEED_POLL`.
     ///   - clock: The application clock.
     ///   - voice: Tells the other services.
+    ///   - reachesReplicas: Whether any other replica answers; nil where there is none.
     ///   - logger: Hears of a database that is away.
     init(
         publisher: FeedPublisher,
@@ -41,6 +43,7 @@ final class BuilderTurn: Sendable {
         pollPeriod: Duration,
         clock: @escaping @Sendable () -> UnixSeconds,
         voice: BuilderVoice,
+        reachesReplicas: @escaping @Sendable () async -> Bool?,
         logger: Logger
     ) {
         self.publisher = publisher
@@ -49,6 +52,7 @@ final class BuilderTurn: Sendable {
         self.pollPeriod = pollPeriod
         self.clock = clock
         self.voice = voice
+        self.reachesReplicas = reachesReplicas
         self.logger = logger
         (news, newsCame) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -103,6 +107,22 @@ final class BuilderTurn: Sendable {
             )
         }
         voice.fallSilent()
+    }
+
+    /// Watches, until the task is cancelled, whether this process is cut off.
+    ///
+    /// Losing the database stops no builder, as nobody could take over either. Who reaches no other replica
+    /// besides may be the one that is cut off, while another builds.
+    func watchContact() async {
+        let wakefulness = publisher.board.wakefulness
+        let patience = UInt64(BuilderLock.silenceSeconds * 1e9)
+        while !Task.isCancelled {
+            let now = Timestamps.monotonicNanoseconds()
+            let isSilent = now - min(now, lock.answeredAt) > patience
+            let isCutOff = isSilent ? await reachesReplicas() == false : false
+            wakefulness.isCutOff(isCutOff, at: Timestamps.monotonicNanoseconds())
+            try? await Task.sleep(for: FeedPublisher.period)
+        }
     }
 
     /// Builds each second while it is this process's turn, until the task is cancelled.

@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// Notices that this process stood still, so that it does not serve what it missed the end of.
+/// Notices that this process stood still or was cut off, so that it does not serve what it missed the end of.
 ///
-/// Whoever was frozen longer than another waits before it takes over may have been replaced. It catches up
+/// Whoever was away longer than another waits before it takes over may have been replaced. It catches up
 /// when it finds the turn to be its own still, a moment after the first feed that it hears, or after a while in which
 /// there was none.
 final class Wakefulness: Sendable {
@@ -20,6 +20,10 @@ final class Wakefulness: Sendable {
         var wokeAt: UInt64?
         /// Whether a feed was heard since.
         var hasNews = false
+        /// Whether nobody is reached who could tell of another builder.
+        var isCutOff = false
+        /// Whether it was so until now; the next beat tells it.
+        var hasReturned = false
     }
 
     private let state = Mutex(State())
@@ -27,13 +31,27 @@ final class Wakefulness: Sendable {
     /// Says that the process runs; to be called each second.
     ///
     /// - Parameter now: Monotonic nanoseconds.
-    /// - Returns: Whether it stood still since the last time.
+    /// - Returns: Whether it stood still or was cut off since the last time.
     func beat(at now: UInt64) -> Bool {
         state.withLock { state in
-            let stood = state.beatAt.map { now - min(now, $0) > Self.longestGap } ?? false
+            let gap = state.beatAt.map { now - min(now, $0) } ?? 0
+            let stood = gap > Self.longestGap || state.hasReturned
+            state.hasReturned = false
             state.beatAt = now
             if stood { (state.wokeAt, state.hasNews) = (now, false) }
             return stood
+        }
+    }
+
+    /// Says whether somebody is reached who could tell of another builder.
+    ///
+    /// - Parameter now: Monotonic nanoseconds.
+    func isCutOff(_ isCutOff: Bool, at now: UInt64) {
+        state.withLock { state in
+            if state.isCutOff, !isCutOff {
+                (state.wokeAt, state.hasNews, state.hasReturned) = (now, false, true)
+            }
+            state.isCutOff = isCutOff
         }
     }
 
@@ -50,6 +68,7 @@ final class Wakefulness: Sendable {
     func isAwake(at now: UInt64) -> Bool {
         state.withLock { state in
             guard let beatAt = state.beatAt else { return true }
+            if state.isCutOff { return false }
             if now > beatAt, now - beatAt > Self.longestGap { return false }
             guard let wokeAt = state.wokeAt else { return true }
             let wait = state.hasNews ? Self.settling : Self.catchingUp

@@ -64,9 +64,7 @@ final class CoreFleet {
 
     // MARK: - People and groups
 
-    /// Opens a socket.
-    ///
-    /// - Parameter meanwhile: Happens before the relay has its claim and the views.
+    /// Opens a socket; what happens meanwhile does so before the relay has its claim and the views.
     func client(
         _ account: UniqueID,
         at relay: Int = 0,

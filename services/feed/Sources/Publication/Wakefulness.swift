@@ -43,9 +43,7 @@ final class Wakefulness: Sendable {
         }
     }
 
-    /// Says whether somebody is reached who could tell of another builder.
-    ///
-    /// - Parameter now: Monotonic nanoseconds.
+    /// Says whether nobody is reached who could tell of another builder.
     func isCutOff(_ isCutOff: Bool, at now: UInt64) {
         state.withLock { state in
             if state.isCutOff, !isCutOff {

@@ -106,6 +106,10 @@ final class StreamHub: Sendable {
         }
     }
 
+    private var hasNarrowReaders: Bool {
+        state.withLock { $0.readers.values.contains { !$0.filter.isCommon } }
+    }
+
     /// How many read now.
     var readerCount: Int { state.withLock { $0.readers.count } }
 
@@ -123,7 +127,9 @@ final class StreamHub: Sendable {
         var next = state.withLock { $0.begin() }
         while let (number, previous) = next {
             // What most readers want is ready before they are woken.
-            let stage = Self.stage(StreamTick(board(), number: number, after: previous))
+            let tick = StreamTick(board(), number: number, after: previous)
+            if hasNarrowReaders { tick.prepareForNarrowFilters() }
+            let stage = Self.stage(tick)
             let readers: [StreamReader]
             (readers, next) = state.withLock { state in
                 state.keep(stage)

@@ -17,7 +17,8 @@ final class StreamReader: StreamSource {
 
     /// The digest of the API key that it came with.
     let key: String?
-    private let filter: StreamFilter
+    /// What it wants.
+    let filter: StreamFilter
     private let hub: StreamHub
     private let state = Mutex(State())
 

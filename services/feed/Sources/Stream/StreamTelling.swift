@@ -8,6 +8,9 @@ internal import Transit
 /// however slowly they read. When the state is gone a snapshot goes on in a newer one, behind the entity that
 /// was told last; each entity is then as new as the piece that it came with, and none comes twice.
 struct StreamTelling: Sendable {
+    /// What of a state is told.
+    enum Part { case entities, changes }
+
     /// Whether everything is told, or what changed.
     let isSnapshot: Bool
     /// The state in which it began.
@@ -66,15 +69,16 @@ struct StreamTelling: Sendable {
             isBegun = true
             bytes += "id: \(tick.number)\nevent: snapshot\ndata: {\"entity\":[".utf8
         }
-        while index < tick.entities.count, bytes.count < size {
-            let entity = tick.entities[index]
-            index += 1
+        var walk = Walk(tick.places(in: .entities, for: filter), tick.entities.count, from: index)
+        while bytes.count < size, let place = walk.next() {
+            let entity = tick.entities[place]
             lastID = VehicleID(entity.id)
             guard filter.admits(entity) else { continue }
             if hasEntities { bytes.append(UInt8(ascii: ",")) }
             hasEntities = true
             bytes += entity.json
         }
+        index = walk.index
         guard index == tick.entities.count else { return }
         isEnded = true
         // The header comes last: it is the newest state's of which there is an entity.
@@ -88,9 +92,9 @@ struct StreamTelling: Sendable {
         _ tick: StreamTick,
         _ filter: StreamFilter
     ) {
-        while index < tick.changes.count, bytes.count < size {
-            let change = tick.changes[index]
-            index += 1
+        var walk = Walk(tick.places(in: .changes, for: filter), tick.changes.count, from: index)
+        while bytes.count < size, let place = walk.next() {
+            let change = tick.changes[place]
             if let new = change.new, filter.admits(new) {
                 bytes += "id: \(tick.number)\nevent: update\ndata: ".utf8
                 bytes += new.json
@@ -102,7 +106,51 @@ struct StreamTelling: Sendable {
                 bytes += "data: {\"id\":\(text),\"isDeleted\":true}\n\n".utf8
             }
         }
+        index = walk.index
         isEnded = index == tick.changes.count
+    }
+}
+
+/// Goes over the places of a list from one on: all, or those that an index names.
+private struct Walk {
+    private let places: [Int32]?
+    private let count: Int
+    private var position = 0
+    /// The next place to be looked at; the list's count when there is none.
+    private(set) var index: Int
+
+    init(_ places: [Int32]?, _ count: Int, from index: Int) {
+        self.places = places
+        self.count = count
+        self.index = index
+        guard let places else { return }
+        position = places.partitioningIndex { Int($0) >= index }
+        self.index = position < places.count ? Int(places[position]) : count
+    }
+
+    mutating func next() -> Int? {
+        guard index < count else { return nil }
+        defer {
+            if let places {
+                position += 1
+                index = position < places.count ? Int(places[position]) : count
+            } else {
+                index += 1
+            }
+        }
+        return index
+    }
+}
+
+extension [Int32] {
+    /// The first place, in a list in order, from which on something holds; the count where it never does.
+    fileprivate func partitioningIndex(where holds: (Int32) -> Bool) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if holds(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
     }
 }
 

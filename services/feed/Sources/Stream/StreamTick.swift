@@ -1,5 +1,6 @@
 internal import Messages
 internal import RealtimeFeed
+internal import Synchronization
 internal import Telemetry
 internal import Transit
 
@@ -18,6 +19,11 @@ final class StreamTick: Sendable {
     /// All entities by id, so that a place among them is one in every state.
     let entities: [StreamEntity]
     let changes: [Change]
+    private let indexes = Mutex<Indexes?>(nil)
+
+    private struct Indexes: Sendable {
+        let entities, changes: StreamIndex
+    }
 
     /// Makes a state of a feed.
     ///
@@ -75,6 +81,33 @@ final class StreamTick: Sendable {
             entities.append(new)
         }
         return entities + rest
+    }
+
+    /// Makes what narrow filters are looked up in, which takes milliseconds; otherwise the first reader does.
+    func prepareForNarrowFilters() { _ = indexed() }
+
+    /// The places among the entities, or the changes, at which there may be something for a filter.
+    ///
+    /// - Returns: In order; nil when all of them are to be looked at.
+    func places(in part: StreamTelling.Part, for filter: StreamFilter) -> [Int32]? {
+        guard !filter.isCommon else { return nil }
+        let indexes = indexed()
+        return switch part {
+        case .entities: indexes.entities.places(for: filter)
+        case .changes: indexes.changes.places(for: filter)
+        }
+    }
+
+    private func indexed() -> Indexes {
+        indexes.withLock { indexes in
+            if let indexes { return indexes }
+            let made = Indexes(
+                entities: StreamIndex(entities.count) { (entities[$0], nil) },
+                changes: StreamIndex(changes.count) { (changes[$0].old, changes[$0].new) }
+            )
+            indexes = made
+            return made
+        }
     }
 
     /// The place of the first entity whose id comes after one.

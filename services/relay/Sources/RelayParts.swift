@@ -48,7 +48,7 @@ struct RelayParts: Sendable {
         let groups = GroupsClient(bus, limit: surroundings.limits.askLimit)
         let (verifier, clock) = (surroundings.verifier, surroundings.clock)
         let (instance, uptime) = (surroundings.instance, surroundings.uptime)
-        let ends = EndNotice(bus, metrics: metrics)
+        let ends = RelayRound(bus, confirmed: metrics.endsTaken, silent: metrics.endsUnanswered)
         let outside = RelayOutside(
             ask: { await groups.ask($0) },
             drawClaims: surroundings.claims.draw,
@@ -64,7 +64,13 @@ struct RelayParts: Sendable {
                     trace: trace
                 )
             },
-            tellEnds: { relays, departures in await ends.tell(relays, departures) },
+            tellEnds: { relays, departures in
+                await ends.tell(
+                    RelayRequest(body: .departed(departures)),
+                    to: relays,
+                    expecting: .departuresTaken
+                )
+            },
             livingRelays: { Set(bus.instances(of: ServiceNames.relay)).subtracting([instance]) },
             claims: { try? verifier.claims(of: $0) },
             look: surroundings.revocations.look,

@@ -28,7 +28,7 @@ struct ServerMetrics: Sendable {
         cutConnections = metrics.counter(
             "http_cut_connections_total",
             help:
-                "Connections cut because a head, a body or an answer took too long, or a body others' room."
+                "Connections cut because a head, a body or an answer took too long, or to make room for others."
         )
         abandonedRequests = metrics.counter(
             "http_abandoned_requests_total",

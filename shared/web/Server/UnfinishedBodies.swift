@@ -7,7 +7,7 @@
 /// `@unchecked Sendable`: the server's loop thread alone touches it.
 final class UnfinishedBodies: @unchecked Sendable {
     /// The most bodies that are waited for.
-    let limit: Int
+    private let limit: Int
     private var exchanges: [ObjectIdentifier: Exchange] = [:]
 
     init(limit: Int) {

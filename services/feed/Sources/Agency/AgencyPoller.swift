@@ -95,9 +95,6 @@ final class AgencyPoller: Sendable {
     /// Rises whenever ``feeds`` says something else of vehicles.
     var version: UInt64 { state.withLock { $0.version } }
 
-    /// Whether every feed was tried at least once; true without any.
-    var isComplete: Bool { state.withLock { $0.feeds.allSatisfy(\.wasTried) } }
-
     /// Asks each feed by a rhythm of its own until the task is cancelled.
     ///
     /// One that hangs keeps no other waiting. A turn begins with a poll.

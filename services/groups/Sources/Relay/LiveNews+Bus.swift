@@ -1,5 +1,6 @@
 internal import Bus
 internal import Messages
+internal import ServiceKit
 
 extension LiveNews.Transport {
     /// The relays of a fleet, over its bus.
@@ -9,9 +10,7 @@ extension LiveNews.Transport {
                 bus.publish(topic: topic, key: key, body: body, retain: false, trace: trace)
             },
             relays: { bus.instances(of: ServiceNames.relay) },
-            ask: { body, instance, timeout, trace throws(BusError) in
-                try await bus.request(body, to: instance, timeout: timeout, trace: trace)
-            }
+            ask: RelayRound.asking(over: bus)
         )
     }
 }

@@ -1,5 +1,6 @@
 internal import Bus
 internal import Messages
+internal import ServiceKit
 internal import Telemetry
 internal import Transit
 
@@ -9,8 +10,6 @@ internal import Transit
 /// is removed or is erased gets the answer after every live relay has let go, or after a second; a
 /// relay that stayed silent is counted and finds the change by its own sweep.
 struct LiveNews: Sendable {
-    /// How long the relays have to let go.
-    static let patience = Duration.seconds(1)
     /// How long a fix that came over HTTP counts, in seconds (seed, section 6.3).
     static let fixTTLSeconds = 300
 
@@ -21,26 +20,25 @@ struct LiveNews: Sendable {
         /// The relays that live.
         let relays: @Sendable () -> [String]
         /// Asks one relay.
-        let ask:
-            @Sendable (
-                _ body: [UInt8], _ instance: String, _ timeout: Duration, TraceID
-            ) async throws(BusError) -> [UInt8]
+        let ask: RelayRound.Ask
     }
 
     private let transport: Transport
-    private let silent: Counter
-    private let taken: Counter
+    private let round: RelayRound
 
     /// Makes the news of a process.
     init(_ transport: Transport, metrics: Metrics) {
         self.transport = transport
-        silent = metrics.counter(
-            "relay_withdrawals_unanswered_total",
-            help: "Times a relay did not confirm in time that it let go of members."
-        )
-        taken = metrics.counter(
-            "relay_withdrawals_answered_total",
-            help: "Times a relay confirmed that it let go of members."
+        round = RelayRound(
+            confirmed: metrics.counter(
+                "relay_withdrawals_answered_total",
+                help: "Times a relay confirmed that it let go of members."
+            ),
+            silent: metrics.counter(
+                "relay_withdrawals_unanswered_total",
+                help: "Times a relay did not confirm in time that it let go of members."
+            ),
+            ask: transport.ask
         )
     }
 
@@ -65,7 +63,10 @@ struct LiveNews: Sendable {
         }
         let withdrawals = changes.flatMap(\.withdrawals)
         guard !withdrawals.isEmpty else { return }
-        await Task { await takeAway(withdrawals, trace) }.value
+        let request = RelayRequest(trace: trace, body: .takeAway(withdrawals))
+        await Task {
+            _ = await round.tell(request, to: transport.relays(), expecting: .takenAway)
+        }.value
     }
 
     /// Shows a fix on the maps that are open.
@@ -87,24 +88,5 @@ struct LiveNews: Sendable {
             event.encoded(),
             event.trace
         )
-    }
-
-    private func takeAway(_ withdrawals: [Withdrawal], _ trace: TraceID) async {
-        let body = RelayRequest(trace: trace, body: .takeAway(withdrawals)).encoded()
-        await withDiscardingTaskGroup { group in
-            for relay in transport.relays() {
-                group.addTask {
-                    let isDone = await confirms(relay, body, trace)
-                    (isDone ? taken : silent).add()
-                }
-            }
-        }
-    }
-
-    private func confirms(_ relay: String, _ body: [UInt8], _ trace: TraceID) async -> Bool {
-        guard let answer = try? await transport.ask(body, relay, Self.patience, trace),
-            let reply = try? RelayReply(decoding: answer)
-        else { return false }
-        return reply.body == .takenAway
     }
 }

@@ -28,7 +28,11 @@ final class EventReader {
     ///   - receiveBuffer: Bytes that the kernel keeps for it, about; nil for what is usual.
     /// - Throws: When nobody is there.
     init(port: Int, path: String, headers: String = "", receiveBuffer: Int32? = nil) throws {
-        socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        socket = Foundation.socket(
+            AF_INET,
+            Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue),
+            0
+        )
         if var receiveBuffer {
             let size = socklen_t(MemoryLayout<Int32>.size)
             setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, size)

@@ -18,7 +18,11 @@ final class HostileServer: Sendable {
     ///
     /// - Parameter behaviour: What each caller gets after its request's head was read.
     init(_ behaviour: @escaping Behaviour) {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let listener = socket(
+            AF_INET,
+            Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue),
+            0
+        )
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = inet_addr("127.0.0.1")

@@ -237,7 +237,11 @@ final class LiveClient: Sendable {
 
     /// Connects and asks for an upgrade.
     static func ask(port: Int, token: String?, receiveBuffer: Int32? = nil) throws -> Int32 {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(
+            AF_INET,
+            Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue),
+            0
+        )
         if var size = receiveBuffer {
             setsockopt(
                 descriptor,

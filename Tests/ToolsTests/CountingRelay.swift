@@ -28,7 +28,7 @@ final class CountingRelay: Sendable {
     func stop() { _ = shutdown(listener.descriptor, Int32(SHUT_RDWR)) }
 
     private func serve(_ client: Int32) {
-        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         defer {
             close(client)
             close(server)

@@ -16,7 +16,7 @@ public final class LoopbackListener: Sendable {
     ///   - listens: False for a port that refuses every connection.
     /// - Throws: `RawSocketError.refused` when there is none, or that one is not free.
     public init(port wanted: Int = 0, listens: Bool = true) throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(wanted).bigEndian

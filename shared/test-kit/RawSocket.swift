@@ -33,7 +33,11 @@ public final class RawSocket: Sendable {
             address.sin_family = sa_family_t(AF_INET)
             address.sin_port = in_port_t(port).bigEndian
             address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            let descriptor = socket(
+                AF_INET,
+                Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue),
+                0
+            )
             var timeout = timeval(tv_sec: Self.timeoutSeconds, tv_usec: 0)
             let size = socklen_t(MemoryLayout<timeval>.size)
             setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, size)

@@ -17,11 +17,16 @@ public final class RunningCaddy {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let file = folder + "/Caddyfile"
         try Data(caddyfile.utf8).write(to: URL(filePath: file))
-        process = try spawn([
-            "/usr/bin/env", "-i", "HOME=\(folder)", "XDG_DATA_HOME=\(folder)",
-            "XDG_CONFIG_HOME=\(folder)", "PATH=/usr/bin:/bin", "SITE_ADDRESS=\(site)",
-            "/usr/bin/caddy", "run", "--config", file, "--adapter", "caddyfile",
-        ])
+        let output = open(folder + "/output", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        defer { close(output) }
+        process = try spawn(
+            [
+                "/usr/bin/env", "-i", "HOME=\(folder)", "XDG_DATA_HOME=\(folder)",
+                "XDG_CONFIG_HOME=\(folder)", "PATH=/usr/bin:/bin", "SITE_ADDRESS=\(site)",
+                "/usr/bin/caddy", "run", "--config", file, "--adapter", "caddyfile",
+            ],
+            output: output
+        )
     }
 
     /// The certificate of the authority that it is for itself (`tls internal`).
@@ -30,13 +35,18 @@ public final class RunningCaddy {
     /// Waits until it takes connections.
     ///
     /// - Parameter port: One of the ports that the configuration names.
-    /// - Throws: `RawSocketError` when it has ended, ``Late`` when it does not listen within 20 s.
+    /// - Throws: ``CaddyHasEnded``, or ``Late`` when it does not listen within 20 s.
     public func waitUntilListening(on port: Int) async throws {
         try await eventually("Caddy listens on \(port)", within: .seconds(20)) {
             if (try? await RawSocket(port: port)) != nil { return true }
-            guard !hasEnded else { throw RawSocketError.refused }
+            guard !hasEnded else { throw CaddyHasEnded(output: output) }
             return false
         }
+    }
+
+    private var output: String {
+        let bytes = FileManager.default.contents(atPath: folder + "/output") ?? Data()
+        return String(decoding: bytes.suffix(2000), as: UTF8.self)
     }
 
     /// Whether the process has ended; it is not reaped, or its id could be another's before
@@ -53,4 +63,10 @@ public final class RunningCaddy {
         waitpid(process, nil, 0)
         try? FileManager.default.removeItem(atPath: folder)
     }
+}
+
+/// Caddy would not run.
+public struct CaddyHasEnded: Error {
+    /// The end of what it said.
+    public let output: String
 }

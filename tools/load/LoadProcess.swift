@@ -139,7 +139,11 @@ enum LoadPorts {
         defer { for descriptor in sockets { close(descriptor) } }
         var ports: [Int] = []
         for _ in 0..<count {
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            let descriptor = socket(
+                AF_INET,
+                Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue),
+                0
+            )
             guard descriptor >= 0 else { throw LoadFailure("there is no socket") }
             sockets.append(descriptor)
             var address = sockaddr_in()

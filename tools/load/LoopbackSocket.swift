@@ -11,7 +11,11 @@ enum LoopbackSocket {
     /// - Returns: The descriptor, for the caller to close.
     /// - Throws: ``LoadFailure`` when nobody listens or there are no descriptors left.
     static func connect(port: Int, receiveBuffer: Int32? = nil) throws -> Int32 {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(
+            AF_INET,
+            Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue),
+            0
+        )
         guard descriptor >= 0 else { throw LoadFailure("there is no socket: \(errno)") }
         if var size = receiveBuffer {
             setsockopt(

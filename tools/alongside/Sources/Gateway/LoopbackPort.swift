@@ -80,13 +80,21 @@ enum LoopbackPort {
             return nil
         }
         defer { freeaddrinfo(list) }
-        let descriptor = socket(address.ai_family, address.ai_socktype, 0)
+        let descriptor = socket(
+            address.ai_family,
+            address.ai_socktype | Int32(SOCK_CLOEXEC.rawValue),
+            0
+        )
         defer { close(descriptor) }
         return body(descriptor, address)
     }
 
     private static func bind(_ host: String, _ port: Int) -> (descriptor: Int32, port: Int)? {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(
+            AF_INET,
+            Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue),
+            0
+        )
         guard descriptor >= 0 else { return nil }
         var yes: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))

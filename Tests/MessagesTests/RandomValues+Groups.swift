@@ -96,9 +96,23 @@ extension RandomValues {
     }
 
     private mutating func presence() -> RelayPresence {
-        RelayPresence(
+        let saysSessions = bool()
+        return RelayPresence(
             trace: trace(),
-            entries: list { RelayPresence.Entry(accountID: $0.id(), claim: $0.next()) }
+            entries: list {
+                RelayPresence.Entry(
+                    accountID: $0.id(),
+                    claim: $0.next(),
+                    session: saysSessions ? $0.sessionMark() : nil
+                )
+            }
+        )
+    }
+
+    private mutating func sessionMark() -> SessionMark {
+        SessionMark(
+            tokenDigest: bool() ? id() : nil,
+            issuedAt: bool() ? Int64(count()) : nil
         )
     }
 
@@ -169,7 +183,8 @@ extension RandomValues {
                     version: $0.next(),
                     sharesWhileConnected: $0.bool()
                 )
-            }
+            },
+            session: bool() ? sessionMark() : nil
         )
     }
 

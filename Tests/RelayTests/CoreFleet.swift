@@ -22,10 +22,19 @@ final class CoreFleet {
         /// What other relays told it meanwhile.
         var unread: [(RelayCore.Moment) -> Void] = []
 
-        init(_ name: String, _ limits: RelayLimits, epoch: UInt64 = 1) {
+        init(
+            _ name: String,
+            _ limits: RelayLimits,
+            _ sessions: FleetSessions,
+            epoch: UInt64 = 1
+        ) {
             self.name = name
             self.epoch = epoch
-            core = RelayCore(limits: limits, metrics: RelayMetrics(metrics))
+            core = RelayCore(
+                limits: limits,
+                metrics: RelayMetrics(metrics),
+                status: { sessions.status(of: $0) }
+            )
         }
 
         /// A counter's value, its labels included in the name.
@@ -50,7 +59,11 @@ final class CoreFleet {
     var holdsAnswers = false
     /// What relays tell each other, but for what is acknowledged, stays on its way.
     var holdsNews = false
-    var status: [UniqueID: RevocationStatus] = [:]
+    let sessions = FleetSessions()
+    var status: [UniqueID: RevocationStatus] {
+        get { sessions.status }
+        set { sessions.status = newValue }
+    }
     private(set) var stored: [AccountFix] = []
     private(set) var fetches = 0
     private var held: [() -> Void] = []
@@ -59,7 +72,7 @@ final class CoreFleet {
     private var sockets: Int32 = 0
 
     init(relays count: Int = 1, limits: RelayLimits = RelayLimits()) {
-        relays = (1...count).map { Relay("relay-\($0)", limits) }
+        relays = (1...count).map { [sessions] in Relay("relay-\($0)", limits, sessions) }
     }
 
     // MARK: - People and groups
@@ -74,12 +87,7 @@ final class CoreFleet {
         let session = Session(
             number: sockets,
             account: account,
-            claims: TokenClaims(
-                subject: account.description,
-                role: .member,
-                issuedAt: now.milliseconds / 1000,
-                lifetime: .seconds(900)
-            ),
+            claims: sessions.token(of: account, lifetime: .seconds(900), at: now),
             at: now.uptime
         )
         let client = CoreClient(self, relays[relay], session)
@@ -185,9 +193,7 @@ final class CoreFleet {
     }
 
     func checkSessions() {
-        for relay in relays {
-            relay.core.checkSessions { self.status[$0.account] ?? .valid }
-        }
+        for relay in relays { relay.core.checkSessions() }
         settle()
     }
 
@@ -203,7 +209,7 @@ final class CoreFleet {
     /// Removes a relay as a crash does, and starts it again before anybody has missed it.
     func restart(_ index: Int) {
         let gone = relays[index]
-        relays[index] = Relay(gone.name, gone.core.limits, epoch: gone.epoch + 1)
+        relays[index] = Relay(gone.name, gone.core.limits, sessions, epoch: gone.epoch + 1)
         relays[index].core.start()
         settle()
     }
@@ -330,14 +336,41 @@ final class CoreFleet {
             // What is answered is as it was when the look was sent.
             let status = status
             answer {
-                core.looked(!isAway, after: standstill, at: self.now) {
-                    status[$0.account] ?? .valid
-                }
+                let newer = self.status
+                self.status = status
+                core.looked(!isAway, after: standstill, at: self.now)
+                self.status = newer
             }
         case .resume(let session): relay.clients.first { $0.session === session }?.pump()
         case .close(let session, let reason):
             relay.clients.first { $0.session === session }?.closed(reason)
         }
+    }
+}
+
+/// Which sessions have ended, by account or by token.
+final class FleetSessions {
+    var status: [UniqueID: RevocationStatus] = [:]
+    /// Digests of tokens that were revoked by themselves.
+    var endedTokens: Set<UniqueID> = []
+    private var accounts: [UniqueID: UniqueID] = [:]
+
+    func token(of account: UniqueID, lifetime: Duration, at now: RelayCore.Moment) -> TokenClaims {
+        let claims = TokenClaims(
+            subject: account.description,
+            role: .member,
+            issuedAt: now.milliseconds / 1000,
+            lifetime: lifetime
+        )
+        if let digest = RevocationQuestion(claims).mark.tokenDigest { accounts[digest] = account }
+        return claims
+    }
+
+    func status(of question: RevocationQuestion) -> RevocationStatus {
+        guard let digest = question.mark.tokenDigest, !endedTokens.contains(digest) else {
+            return .revoked
+        }
+        return accounts[digest].flatMap { status[$0] } ?? .valid
     }
 }
 
@@ -391,12 +424,12 @@ final class CoreClient {
                 readAt: fleet.now.milliseconds,
                 at: fleet.now
             ) { token in
-                guard token.hasPrefix("for ") else { return nil }
-                return TokenClaims(
-                    subject: String(token.dropFirst(4)),
-                    role: .member,
-                    issuedAt: self.fleet.now.milliseconds / 1000,
-                    lifetime: .seconds(3600)
+                guard token.hasPrefix("for "), let account = UniqueID(String(token.dropFirst(4)))
+                else { return nil }
+                return self.fleet.sessions.token(
+                    of: account,
+                    lifetime: .seconds(3600),
+                    at: self.fleet.now
                 )
             }
         }

@@ -50,6 +50,8 @@ public struct LiveFix: Equatable, Sendable {
     public var ttlSeconds: Int
     /// The groups; a relay forms the union of their members from its own views.
     public var targets: [Target]
+    /// Of the call's token: what its sender sent before signing out is shown to nobody afterwards.
+    public var session: SessionMark?
 
     /// Makes a live fix.
     public init(
@@ -57,13 +59,15 @@ public struct LiveFix: Equatable, Sendable {
         accountID: UniqueID,
         fix: MemberFix,
         ttlSeconds: Int,
-        targets: [Target]
+        targets: [Target],
+        session: SessionMark? = nil
     ) {
         self.trace = trace
         self.accountID = accountID
         self.fix = fix
         self.ttlSeconds = ttlSeconds
         self.targets = targets
+        self.session = session
     }
 }
 

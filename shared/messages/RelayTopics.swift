@@ -15,11 +15,14 @@ public struct RelayPresence: Equatable, Sendable {
         public var accountID: UniqueID
         /// Drawn when the socket was opened; of two sockets the higher one counts.
         public var claim: UInt64
+        /// Of the token that the socket has shown last; nil from a relay that does not say.
+        public var session: SessionMark?
 
         /// Makes an entry.
-        public init(accountID: UniqueID, claim: UInt64) {
+        public init(accountID: UniqueID, claim: UInt64, session: SessionMark? = nil) {
             self.accountID = accountID
             self.claim = claim
+            self.session = session
         }
     }
 

@@ -52,6 +52,51 @@ void   alongside__header__free_unpacked
   assert(message->base.descriptor == &alongside__header__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   alongside__session_mark__init
+                     (Alongside__SessionMark         *message)
+{
+  static const Alongside__SessionMark init_value = ALONGSIDE__SESSION_MARK__INIT;
+  *message = init_value;
+}
+size_t alongside__session_mark__get_packed_size
+                     (const Alongside__SessionMark *message)
+{
+  assert(message->base.descriptor == &alongside__session_mark__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t alongside__session_mark__pack
+                     (const Alongside__SessionMark *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &alongside__session_mark__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t alongside__session_mark__pack_to_buffer
+                     (const Alongside__SessionMark *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &alongside__session_mark__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Alongside__SessionMark *
+       alongside__session_mark__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Alongside__SessionMark *)
+     protobuf_c_message_unpack (&alongside__session_mark__descriptor,
+                                allocator, len, data);
+}
+void   alongside__session_mark__free_unpacked
+                     (Alongside__SessionMark *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &alongside__session_mark__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor alongside__header__field_descriptors[3] =
 {
   {
@@ -114,5 +159,56 @@ const ProtobufCMessageDescriptor alongside__header__descriptor =
   alongside__header__field_indices_by_name,
   1,  alongside__header__number_ranges,
   (ProtobufCMessageInit) alongside__header__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor alongside__session_mark__field_descriptors[2] =
+{
+  {
+    "token_digest",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Alongside__SessionMark, has_token_digest),
+    offsetof(Alongside__SessionMark, token_digest),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "issued_at",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_SINT64,
+    offsetof(Alongside__SessionMark, has_issued_at),
+    offsetof(Alongside__SessionMark, issued_at),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned alongside__session_mark__field_indices_by_name[] = {
+  1,   /* field[1] = issued_at */
+  0,   /* field[0] = token_digest */
+};
+static const ProtobufCIntRange alongside__session_mark__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor alongside__session_mark__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "alongside.SessionMark",
+  "SessionMark",
+  "Alongside__SessionMark",
+  "alongside",
+  sizeof(Alongside__SessionMark),
+  2,
+  alongside__session_mark__field_descriptors,
+  alongside__session_mark__field_indices_by_name,
+  1,  alongside__session_mark__number_ranges,
+  (ProtobufCMessageInit) alongside__session_mark__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -2192,7 +2192,7 @@ const ProtobufCMessageDescriptor alongside__live_fix__target__descriptor =
   (ProtobufCMessageInit) alongside__live_fix__target__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor alongside__live_fix__field_descriptors[5] =
+static const ProtobufCFieldDescriptor alongside__live_fix__field_descriptors[6] =
 {
   {
     "header",
@@ -2254,18 +2254,31 @@ static const ProtobufCFieldDescriptor alongside__live_fix__field_descriptors[5] 
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "session",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Alongside__LiveFix, session),
+    &alongside__session_mark__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__live_fix__field_indices_by_name[] = {
   1,   /* field[1] = account_id */
   2,   /* field[2] = fix */
   0,   /* field[0] = header */
+  5,   /* field[5] = session */
   4,   /* field[4] = targets */
   3,   /* field[3] = ttl_seconds */
 };
 static const ProtobufCIntRange alongside__live_fix__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor alongside__live_fix__descriptor =
 {
@@ -2275,7 +2288,7 @@ const ProtobufCMessageDescriptor alongside__live_fix__descriptor =
   "Alongside__LiveFix",
   "alongside",
   sizeof(Alongside__LiveFix),
-  5,
+  6,
   alongside__live_fix__field_descriptors,
   alongside__live_fix__field_indices_by_name,
   1,  alongside__live_fix__number_ranges,

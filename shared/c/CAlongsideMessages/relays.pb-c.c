@@ -238,7 +238,7 @@ void   alongside__relayed_departure__free_unpacked
   assert(message->base.descriptor == &alongside__relayed_departure__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor alongside__relay_presence__field_descriptors[3] =
+static const ProtobufCFieldDescriptor alongside__relay_presence__field_descriptors[4] =
 {
   {
     "header",
@@ -276,16 +276,29 @@ static const ProtobufCFieldDescriptor alongside__relay_presence__field_descripto
     0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "session",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Alongside__RelayPresence, n_session),
+    offsetof(Alongside__RelayPresence, session),
+    &alongside__session_mark__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned alongside__relay_presence__field_indices_by_name[] = {
   1,   /* field[1] = account_id */
   2,   /* field[2] = claim */
   0,   /* field[0] = header */
+  3,   /* field[3] = session */
 };
 static const ProtobufCIntRange alongside__relay_presence__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor alongside__relay_presence__descriptor =
 {
@@ -295,7 +308,7 @@ const ProtobufCMessageDescriptor alongside__relay_presence__descriptor =
   "Alongside__RelayPresence",
   "alongside",
   sizeof(Alongside__RelayPresence),
-  3,
+  4,
   alongside__relay_presence__field_descriptors,
   alongside__relay_presence__field_indices_by_name,
   1,  alongside__relay_presence__number_ranges,

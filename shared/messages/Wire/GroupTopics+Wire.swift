@@ -45,6 +45,7 @@ extension LiveFix: WireMessage {
                 (wire.n_targets, wire.targets) = (
                     targets.count, arena.messages(targets) { $0.wire(arena) }
                 )
+                wire.session = session?.wire(arena)
             }
         )
     }
@@ -60,6 +61,9 @@ extension LiveFix: WireMessage {
                 targets: try values(wire.targets, wire.n_targets) {
                     target throws(MessageError) in
                     try Target(target)
+                },
+                session: try wire.session.map { mark throws(MessageError) in
+                    try SessionMark(mark.pointee)
                 }
             )
         }

@@ -16,6 +16,13 @@ extension RelayPresence: WireMessage {
                 (wire.n_claim, wire.claim) = (
                     entries.count, arena.column(entries, { $0.claim })
                 )
+                let sessions = entries.compactMap(\.session)
+                // Of all or of none.
+                if sessions.count == entries.count {
+                    (wire.n_session, wire.session) = (
+                        sessions.count, arena.messages(sessions) { $0.wire(arena) }
+                    )
+                }
             }
         )
     }
@@ -26,10 +33,21 @@ extension RelayPresence: WireMessage {
             wire throws(MessageError) in
             let accounts = try uniqueIDs(wire.account_id, wire.n_account_id, "account_id")
             guard accounts.count == wire.n_claim else { throw .invalidField("claim") }
+            let sessions = try values(wire.session, wire.n_session) {
+                mark throws(MessageError) in
+                try SessionMark(mark)
+            }
+            guard sessions.isEmpty || sessions.count == accounts.count else {
+                throw .invalidField("session")
+            }
             return RelayPresence(
                 trace: Messages.trace(wire.header),
                 entries: accounts.enumerated().map { index, account in
-                    Entry(accountID: account, claim: wire.claim[index])
+                    Entry(
+                        accountID: account,
+                        claim: wire.claim[index],
+                        session: sessions.isEmpty ? nil : sessions[index]
+                    )
                 }
             )
         }

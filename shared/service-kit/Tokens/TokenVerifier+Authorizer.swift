@@ -25,6 +25,7 @@ extension TokenVerifier: Authorizer {
                 subject: claims.subject,
                 role: claims.role,
                 tokenID: claims.tokenID,
+                issuedAt: claims.issuedAt,
                 handle: claims.handle,
                 email: claims.email,
                 installation: claims.installation

@@ -28,6 +28,8 @@ public struct Principal: Sendable, Hashable {
     public let role: Role
     /// The id of the token, where it has one; revocation goes by it.
     public let tokenID: String?
+    /// When the token was signed, POSIX seconds, where it says so.
+    public let issuedAt: Int64?
     /// The member's handle, where the token carries one.
     public let handle: String?
     /// The account's e-mail address, where the token carries one.
@@ -40,6 +42,7 @@ public struct Principal: Sendable, Hashable {
         subject: String,
         role: Role,
         tokenID: String? = nil,
+        issuedAt: Int64? = nil,
         handle: String? = nil,
         email: String? = nil,
         installation: InstallationFacts? = nil
@@ -47,6 +50,7 @@ public struct Principal: Sendable, Hashable {
         self.subject = subject
         self.role = role
         self.tokenID = tokenID
+        self.issuedAt = issuedAt
         self.handle = handle
         self.email = email
         self.installation = installation

@@ -67,7 +67,8 @@ struct FixEndpoints: Sendable {
                         version: UInt64(clamping: target.version),
                         sharesWhileConnected: target.kind.sharesWhileConnected
                     )
-                }
+                },
+                session: request.principal.map { SessionMark(of: $0) }
             )
         )
         return .empty()

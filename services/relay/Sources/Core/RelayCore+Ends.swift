@@ -7,12 +7,12 @@ internal import Transit
 extension RelayCore {
     /// Closes the sockets whose session was ended, and has the other relays take it in.
     ///
-    /// - Parameter status: Whether the token of a socket still counts; asked for every one, and for those that
-    ///   were closed lately.
-    func checkSessions(_ status: (Session) -> RevocationStatus) {
+    /// Those of sockets that were closed lately are looked at, too, and those of others' sockets: their relay may
+    /// be dead or stand still, and tells nobody (decision 0098).
+    func checkSessions() {
         var isBlind = false
         for session in Array(sessions.values) + opening.values.joined() {
-            switch status(session) {
+            switch status(session.revocation) {
             case .valid: continue
             case .revoked: close(session, .sessionEnded)
             case .unknown: isBlind = true
@@ -20,7 +20,7 @@ extension RelayCore {
         }
         self.isBlind = isBlind
         // Their departure was told; that their session has ended is new.
-        for session in departed.takeEnded({ status($0) == .revoked }) {
+        for session in departed.takeEnded({ status($0.revocation) == .revoked }) {
             let departure = RelayedDeparture(
                 accountID: session.account,
                 claim: session.claim,
@@ -30,7 +30,25 @@ extension RelayCore {
             untold.append(departure)
             end(departure)
         }
+        for account in groupsOfMember.keys { endRemote(of: account) }
         tellEnds()
+    }
+
+    /// Shows nothing more of an account's socket at another relay when its session has ended.
+    ///
+    /// `left` is left to that relay, which knows what the socket had joined.
+    func endRemote(of account: UniqueID) {
+        guard let claim = remote.findEnded(of: account, status),
+            newestClaim(of: account) <= claim
+        else { return }
+        for group in groupsOfMember[account] ?? [] {
+            depart(account, from: group, wasJoined: false, hasSessionEnded: true)
+        }
+    }
+
+    /// Whether what came over a socket is not to be shown any more, as its session has ended.
+    func hasEnded(_ account: UniqueID, _ claim: UInt64) -> Bool {
+        endedSessions.covers(account, claim) || remote.hasEnded(account, claim)
     }
 
     /// Closes the sockets whose token has expired.

@@ -50,6 +50,8 @@ extension RelayCore {
                 fresh.role == session.claims.role
             else { return send(ServerFrame.error(ServerFrame.tokenRefused), to: session) }
             session.claims = fresh
+            // The session of before may end without this socket.
+            effects.append(.publish(part: RelayPresence.part(of: session.account)))
             send(ServerFrame.auth(expiresAtMilliseconds: fresh.expiresAt * 1000), to: session)
         }
     }

@@ -1,4 +1,5 @@
 internal import Messages
+internal import ServiceKit
 internal import Telemetry
 internal import Transit
 
@@ -13,7 +14,13 @@ extension RelayCore {
     func presence(part: Int) -> [RelayPresence.Entry] {
         var entries: [RelayPresence.Entry] = []
         for (account, session) in sessions where RelayPresence.part(of: account) == part {
-            entries.append(RelayPresence.Entry(accountID: account, claim: session.claim))
+            entries.append(
+                RelayPresence.Entry(
+                    accountID: account,
+                    claim: session.claim,
+                    session: session.revocation.mark
+                )
+            )
         }
         return entries.sorted { $0.accountID < $1.accountID }
     }
@@ -33,6 +40,7 @@ extension RelayCore {
             if let session = sessions[entry.accountID], session.claim < entry.claim {
                 close(session, .replaced)
             }
+            endRemote(of: entry.accountID)
             for group in groupsOfMember[entry.accountID] ?? [] {
                 let wasInterested = group.interested?.contains(relay) ?? false
                 group.interested = nil
@@ -60,7 +68,7 @@ extension RelayCore {
         if sessions[account] != nil { return true }
         guard let claim = remote.claim(of: account) else { return false }
         // That it is gone may be known before its relay says so.
-        return !endedSessions.covers(account, claim)
+        return !hasEnded(account, claim)
     }
 
     /// The other relays at which members of a group have sockets.
@@ -136,7 +144,7 @@ extension RelayCore {
         switch news.body {
         case .fix(let fix):
             metrics.fixesHeard.add()
-            guard !endedSessions.covers(fix.accountID, fix.claim) else {
+            guard !hasEnded(fix.accountID, fix.claim) else {
                 return metrics.dropped(.sessionEnded)
             }
             let concerned = fix.groups.compactMap { version -> HeldGroup? in
@@ -148,7 +156,7 @@ extension RelayCore {
             }
             show(fix, in: concerned, from: .elsewhere, at: now)
         case .vote(let vote):
-            guard !endedSessions.covers(vote.accountID, vote.claim) else {
+            guard !hasEnded(vote.accountID, vote.claim) else {
                 return metrics.dropped(.sessionEnded)
             }
             show(vote, at: now)
@@ -169,6 +177,12 @@ extension RelayCore {
 
     /// Groups tells of a fix that came over HTTP.
     func hear(_ fix: LiveFix, at now: Moment) {
+        // Its sender may have signed out since the call began.
+        if let mark = fix.session,
+            status(RevocationQuestion(mark, of: fix.accountID)) == .revoked
+        {
+            return metrics.dropped(.sessionEnded)
+        }
         let isConnected = isConnected(fix.accountID)
         let concerned = fix.targets.compactMap { target -> HeldGroup? in
             guard let group = groups[target.groupID] else { return nil }

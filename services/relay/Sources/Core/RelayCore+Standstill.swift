@@ -1,4 +1,3 @@
-internal import ServiceKit
 internal import Telemetry
 
 extension RelayCore {
@@ -37,16 +36,10 @@ extension RelayCore {
     ///   - isDone: Whether they were read.
     ///   - standstill: After which standstill; a later one has a look of its own.
     ///   - now: This moment.
-    ///   - status: As for ``checkSessions(_:)``.
-    func looked(
-        _ isDone: Bool,
-        after standstill: UInt64,
-        at now: Moment,
-        _ status: (Session) -> RevocationStatus
-    ) {
+    func looked(_ isDone: Bool, after standstill: UInt64, at now: Moment) {
         guard standstill == standstills else { return }
         guard isDone else { return effects.append(.look(standstill)) }
-        checkSessions(status)
+        checkSessions()
         awaitsLook = false
         for group in groups.values where group.suspectedAt != nil { fetch.want(group: group.id) }
         // Views that came meanwhile waited for this.

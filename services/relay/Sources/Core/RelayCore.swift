@@ -45,6 +45,8 @@ final class RelayCore {
 
     let limits: RelayLimits
     let metrics: RelayMetrics
+    /// Whether a token still counts.
+    let status: (RevocationQuestion) -> RevocationStatus
     /// ``RelayLimits/viewLifetime`` in nanoseconds: each fix asks for it.
     private let viewLifetime: UInt64
     var effects: [Effect] = []
@@ -98,9 +100,14 @@ final class RelayCore {
     private var lastFix: UInt64 = 0
     private var lastPosition: UInt64 = 0
 
-    init(limits: RelayLimits, metrics: RelayMetrics) {
+    init(
+        limits: RelayLimits,
+        metrics: RelayMetrics,
+        status: @escaping (RevocationQuestion) -> RevocationStatus
+    ) {
         self.limits = limits
         self.metrics = metrics
+        self.status = status
         viewLifetime = limits.viewLifetime.nanoseconds
         gathering = Gathering(limits)
         endedSessions = EndedSessions(limit: limits.rememberedDepartures)

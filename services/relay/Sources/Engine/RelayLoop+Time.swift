@@ -10,7 +10,7 @@ extension RelayLoop {
         core.keepRelays(outside.livingRelays())
         if now.uptime >= checkedAt + limits.sweepInterval.nanoseconds {
             checkedAt = now.uptime
-            core.checkSessions { outside.status($0.revocation) }
+            core.checkSessions()
         }
         core.tick(at: now)
         if now.uptime >= walkedAt + limits.clientInterval.nanoseconds {

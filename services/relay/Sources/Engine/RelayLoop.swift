@@ -57,7 +57,7 @@ final class RelayLoop {
         metrics: RelayMetrics,
         openSockets: SocketCount
     ) {
-        core = RelayCore(limits: limits, metrics: metrics)
+        core = RelayCore(limits: limits, metrics: metrics, status: outside.status)
         self.outside = outside
         self.mailbox = mailbox
         self.limits = limits
@@ -176,7 +176,7 @@ final class RelayLoop {
             core.takeAway(withdrawals)
             done.append(call)
         case .checkSessions(let call):
-            core.checkSessions { outside.status($0.revocation) }
+            core.checkSessions()
             guard let call else { break }
             if let due = core.ends.wait(limit: limits.waitingChecks, call) { done.append(due) }
         case .departed(let departures, let call):
@@ -184,7 +184,7 @@ final class RelayLoop {
             done.append(call)
         case .endsTold(let round, let isTaken): done += core.ends.end(round, isTaken: isTaken)
         case .looked(let isDone, let standstill):
-            core.looked(isDone, after: standstill, at: now) { outside.status($0.revocation) }
+            core.looked(isDone, after: standstill, at: now)
         case .stop(let call):
             stopping = call
             for connection in connections.values { core.close(connection.session, .restart) }

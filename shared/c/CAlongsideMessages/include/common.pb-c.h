@@ -16,6 +16,7 @@ PROTOBUF_C__BEGIN_DECLS
 
 
 typedef struct Alongside__Header Alongside__Header;
+typedef struct Alongside__SessionMark Alongside__SessionMark;
 
 
 /* --- enums --- */
@@ -41,6 +42,25 @@ struct  Alongside__Header
     , 0, 0, 0, 0, 0, 0 }
 
 
+/*
+ * What of a member's token decides whether it was revoked.
+ */
+struct  Alongside__SessionMark
+{
+  ProtobufCMessage base;
+  /*
+   * The first 16 bytes of a digest of its id; absent in a token without one.
+   */
+  protobuf_c_boolean has_token_digest;
+  ProtobufCBinaryData token_digest;
+  protobuf_c_boolean has_issued_at;
+  int64_t issued_at;
+};
+#define ALONGSIDE__SESSION_MARK__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&alongside__session_mark__descriptor) \
+    , 0, {0,NULL}, 0, 0 }
+
+
 /* Alongside__Header methods */
 void   alongside__header__init
                      (Alongside__Header         *message);
@@ -60,10 +80,32 @@ Alongside__Header *
 void   alongside__header__free_unpacked
                      (Alongside__Header *message,
                       ProtobufCAllocator *allocator);
+/* Alongside__SessionMark methods */
+void   alongside__session_mark__init
+                     (Alongside__SessionMark         *message);
+size_t alongside__session_mark__get_packed_size
+                     (const Alongside__SessionMark   *message);
+size_t alongside__session_mark__pack
+                     (const Alongside__SessionMark   *message,
+                      uint8_t             *out);
+size_t alongside__session_mark__pack_to_buffer
+                     (const Alongside__SessionMark   *message,
+                      ProtobufCBuffer     *buffer);
+Alongside__SessionMark *
+       alongside__session_mark__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   alongside__session_mark__free_unpacked
+                     (Alongside__SessionMark *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Alongside__Header_Closure)
                  (const Alongside__Header *message,
+                  void *closure_data);
+typedef void (*Alongside__SessionMark_Closure)
+                 (const Alongside__SessionMark *message,
                   void *closure_data);
 
 /* --- services --- */
@@ -72,6 +114,7 @@ typedef void (*Alongside__Header_Closure)
 /* --- descriptors --- */
 
 extern const ProtobufCMessageDescriptor alongside__header__descriptor;
+extern const ProtobufCMessageDescriptor alongside__session_mark__descriptor;
 
 PROTOBUF_C__END_DECLS
 

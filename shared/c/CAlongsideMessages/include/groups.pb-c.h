@@ -443,10 +443,14 @@ struct  Alongside__LiveFix
   uint32_t ttl_seconds;
   size_t n_targets;
   Alongside__LiveFix__Target **targets;
+  /*
+   * Of the call's token.
+   */
+  Alongside__SessionMark *session;
 };
 #define ALONGSIDE__LIVE_FIX__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&alongside__live_fix__descriptor) \
-    , NULL, 0, {0,NULL}, NULL, 0, 0, 0,NULL }
+    , NULL, 0, {0,NULL}, NULL, 0, 0, 0,NULL, NULL }
 
 
 /*

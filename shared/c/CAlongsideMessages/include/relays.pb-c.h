@@ -43,10 +43,15 @@ struct  Alongside__RelayPresence
   ProtobufCBinaryData *account_id;
   size_t n_claim;
   uint64_t *claim;
+  /*
+   * Of the sockets' tokens; none at all from a relay of before.
+   */
+  size_t n_session;
+  Alongside__SessionMark **session;
 };
 #define ALONGSIDE__RELAY_PRESENCE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&alongside__relay_presence__descriptor) \
-    , NULL, 0,NULL, 0,NULL }
+    , NULL, 0,NULL, 0,NULL, 0,NULL }
 
 
 typedef enum {

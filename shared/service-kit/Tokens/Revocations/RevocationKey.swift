@@ -3,6 +3,12 @@ struct RevocationKey: Hashable, Sendable {
     let high: UInt64
     let low: UInt64
 
+    /// The key of these bytes, as another process made it.
+    init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
     /// The key of a subject: SHA-256 over its id, cut.
     init(subject: String) { self.init(digestOf: subject) }
 

@@ -168,7 +168,7 @@ let services: [Target] =
     + service(
         "feed",
         "Feed",
-        dependencies: ["Prediction", "Database", "Bus", "Schedule", "RealtimeFeed"],
+        dependencies: ["Prediction", "Database", "Bus", "Schedule", "RealtimeFeed", "CLinux"],
         migrations: true
     )
     + service("groups", "Groups", dependencies: ["Database", "Bus"], migrations: true)

@@ -133,6 +133,38 @@ import Web
         await polling.value
     }
 
+    @Test func `a feed's age begins anew with a turn, in which another asked before`() async throws {
+        let isAway = Atomic<Bool>(false)
+        let good = HostileServer.answer("200 OK", "", Self.good)
+        let server = HostileServer { socket, port in
+            if !isAway.load(ordering: .relaxed) { good(socket, port) }
+        }
+        let now = Mutex<UnixSeconds>(TripEstimate.now)
+        let metrics = Metrics()
+        let poller = AgencyPoller(
+            urls: [server.url],
+            clock: { now.withLock { $0 } },
+            turn: { 3 },
+            logger: .silent,
+            metrics: metrics
+        )
+        func age() -> Substring? {
+            metrics.rendered().split(separator: "\n").first {
+                $0.hasPrefix("agency_feed_age_seconds{")
+            }?.split(separator: " ").last
+        }
+        await poller.poll(0, in: 1)
+        now.withLock { $0 += 3600 }
+        #expect(age() == "3600.0")
+        isAway.store(true, ordering: .relaxed)
+        await poller.poll(0, in: 3)
+        #expect(poller.feeds[0].lastError != "")
+        now.withLock { $0 += 20 }
+        #expect(age() == "20.0")
+        await poller.poll(0, in: 3)
+        #expect(age() == "20.0")
+    }
+
     struct Attack: Sendable, CustomTestStringConvertible {
         let name: String
         let reason: String

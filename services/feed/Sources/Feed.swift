@@ -1,4 +1,5 @@
 internal import Bus
+internal import CLinux
 internal import Database
 internal import Messages
 internal import Schedule
@@ -49,6 +50,9 @@ public enum Feed {
     )
 
     private static func build(_ context: ServiceContext) async throws -> ServiceParts {
+        // Else each thread that decodes or builds keeps a heap of its own, as large as the largest feed it ever
+        // held: with three agencies of 20,000 vehicles 980 MB instead of 300.
+        _ = mallopt(M_ARENA_MAX, 2)
         let schedule = try await ScheduleSettings.follower(context)
         let bus = context.bus
         let intake = DriverIntake(

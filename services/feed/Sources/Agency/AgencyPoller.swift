@@ -29,6 +29,8 @@ final class AgencyPoller: Sendable {
 
     private struct State {
         var feeds: [AgencyFeed]
+        /// In which turn a poll began last, and when the first of that turn did.
+        var turn: (epoch: UInt64, begunAt: UnixSeconds)?
         /// Rises whenever what is known may have changed.
         var version: UInt64 = 1
     }
@@ -80,8 +82,8 @@ final class AgencyPoller: Sendable {
         for index in urls.indices {
             metrics.gauge(
                 "agency_feed_age_seconds",
-                help: "Time since an agency feed was last read; -1 when it never was, or while "
-                    + "another process asks.",
+                help: "Time since an agency feed was last read, at most since this process asks; -1 "
+                    + "when it never read it, or while another process asks.",
                 labels: ["feed": String(index + 1)]
             ) { [weak self] in self?.age(of: index) ?? -1 }
         }
@@ -137,6 +139,9 @@ final class AgencyPoller: Sendable {
     ///   - index: Its place in the configuration.
     ///   - turn: In which builder's turn of this process.
     func poll(_ index: Int, in turn: UInt64) async {
+        state.withLock { state in
+            if state.turn?.epoch != turn { state.turn = (turn, clock()) }
+        }
         let answer = await ask(feeds[index])
         // A poll that was cut short says nothing about the feed.
         guard !Task.isCancelled else { return }
@@ -197,10 +202,12 @@ final class AgencyPoller: Sendable {
         }
     }
 
+    /// Between our turns another process asked, so that an age from before would be too high.
     private func age(of index: Int) -> Double {
-        guard turn() != nil, let success = state.withLock({ $0.feeds[index].lastSuccess }) else {
-            return -1
+        guard turn() != nil else { return -1 }
+        return state.withLock { state in
+            guard let success = state.feeds[index].lastSuccess else { return -1 }
+            return Double(clock() - max(success, state.turn?.begunAt ?? success))
         }
-        return Double(clock() - success)
     }
 }

@@ -133,7 +133,8 @@ import Web
         await polling.value
     }
 
-    @Test func `a feed's age begins anew with a turn, in which another asked before`() async throws {
+    @Test func `a feed's age begins anew with a turn, in which another asked before`() async throws
+    {
         let isAway = Atomic<Bool>(false)
         let good = HostileServer.answer("200 OK", "", Self.good)
         let server = HostileServer { socket, port in

@@ -82,8 +82,8 @@ final class AgencyPoller: Sendable {
         for index in urls.indices {
             metrics.gauge(
                 "agency_feed_age_seconds",
-                help: "Time since an agency feed was last read, at most since this process asks; -1 "
-                    + "when it never read it, or while another process asks.",
+                help: "Time since an agency feed was last read, at most since this process asks; "
+                    + "-1 when it never read it, or while another process asks.",
                 labels: ["feed": String(index + 1)]
             ) { [weak self] in self?.age(of: index) ?? -1 }
         }

@@ -30,7 +30,9 @@ extension RelayCore {
             untold.append(departure)
             end(departure)
         }
-        for account in groupsOfMember.keys { endRemote(of: account) }
+        for account in remote.accounts where groupsOfMember[account] != nil {
+            endRemote(of: account)
+        }
         tellEnds()
     }
 

@@ -37,6 +37,9 @@ struct RemoteSockets {
     /// The highest claim of an account's sockets elsewhere; nil without any.
     func claim(of account: UniqueID) -> UInt64? { sockets[account]?.values.map(\.claim).max() }
 
+    /// The accounts that have a socket elsewhere.
+    var accounts: some Collection<UniqueID> { sockets.keys }
+
     /// How many accounts have a socket elsewhere.
     var count: Int { sockets.count }
 
